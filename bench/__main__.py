@@ -38,6 +38,7 @@ from simulation.traces import TraceError
 
 _SMALL, _LARGE = 1_000, 10_000
 _TOPICS = 100_000
+_ROUND_TRIP_MS = 100.0
 
 _FAILURES = (
     NoChromiumError,
@@ -65,10 +66,15 @@ GroupsOption = Annotated[int, typer.Option(min=10, help="How many groups of 15 p
 
 @app.command()
 def poll(
-    groups: GroupsOption = _SMALL, polls: PollsOption = 20, as_json: JsonOption = False
+    groups: GroupsOption = _SMALL,
+    polls: PollsOption = 20,
+    round_trip_ms: Annotated[
+        float | None, typer.Option(min=0, help="How far away; over TLS and SCRAM then.")
+    ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Time whole polls, from the first request to the rows in the lake; 3 GB of memory needed."""
-    _show(as_json, partial(collect.measure, groups, polls))
+    _show(as_json, partial(collect.measure, groups, polls, round_trip_ms))
 
 
 @app.command("topics")
@@ -208,8 +214,9 @@ def everything(as_json: JsonOption = False) -> None:
     """Run every benchmark; about three quarters of an hour."""
     _show(
         as_json,
-        partial(collect.measure, _SMALL, 30),
-        partial(collect.measure, _LARGE, 100),
+        partial(collect.measure, _SMALL, 30, None),
+        partial(collect.measure, _SMALL, 30, _ROUND_TRIP_MS),
+        partial(collect.measure, _LARGE, 100, None),
         partial(topics.measure, _TOPICS, 5),
         partial(restart.measure, _LARGE),
         partial(evaluation.measure, _LARGE, 10),

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.support.figures import Figure
-from bench.support.poller import open_poller, poll_once
+from bench.support.poller import open_poller, poll_once, polled
 from bench.support.synthetic_cluster import PARTITIONS, Size, synthetic_cluster
 from collectors.memory import use_little
 from runtime.spawning import nameless_main
@@ -29,7 +29,7 @@ def measure(topics: int, polls: int, on_progress: Callable[[str], None]) -> list
         TemporaryDirectory(prefix="headroom-bench-lake-") as folder,
         synthetic_cluster(Size(topics=topics, groups=_GROUPS)) as servers,
         nameless_main(),
-        get_context("spawn").Pool(1, open_poller, (servers, Path(folder))) as poller,
+        get_context("spawn").Pool(1, open_poller, (polled(servers), Path(folder))) as poller,
     ):
         timings = [poller.apply(poll_once) for _ in range(polls)]
     name = f"{topics:,} topics x {PARTITIONS} partitions"

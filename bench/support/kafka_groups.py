@@ -20,9 +20,14 @@ from kafka.protocol.admin import DescribeGroupsRequest
 from kafka.protocol.consumer import JoinGroupRequest, OffsetCommitRequest, SyncGroupRequest
 from kafka.protocol.metadata import FindCoordinatorRequest
 
+from bench.support.certificates import HOST
+from bench.support.far_listener import FarListener
+from bench.support.network import network
+from bench.support.poller import polled
 from collectors.kafka.protocol.connection import Connection
 from collectors.kafka.protocol.connector import Connector
 from collectors.kafka.protocol.properties import ConnectionSettings
+from config.settings import ClusterSettings
 from demo.kafka.cluster import KafkaCluster
 
 PARTITIONS_A_TOPIC = 15
@@ -44,18 +49,30 @@ class _Group:
 
 
 @contextmanager
-def broker_with_groups(groups: int) -> Iterator[KafkaCluster]:
+def broker_with_groups(
+    groups: int, round_trip_seconds: float | None = None
+) -> Iterator[ClusterSettings]:
     """Give one broker with this many groups, each with one member and 15 committed partitions.
 
     Groups read one of several topics, a hundred groups each. Members are real to the broker: they
     have joined with an assignment, and their sessions outlast the benchmark.
+
+    Args:
+        groups: How many.
+        round_trip_seconds: The settings lead over TLS and SCRAM, and so far away; None: plainly
+            to the broker.
     """
-    with TemporaryDirectory(prefix="headroom-bench-") as folder:
+    with TemporaryDirectory(prefix="headroom-bench-") as folder, network() as between:
+        far = FarListener(Path(folder), brokers=1, user=CLIENT)
+        path = between.path(far.logins[0])
+        path.round_trip_seconds = round_trip_seconds or 0.0
         cluster = KafkaCluster(
             Path(folder),
             brokers=1,
             heap_mb=_HEAP_MB,
+            ports=far.clients,
             properties={
+                **far.broker_properties(1, told=[path.port]),
                 "offsets.topic.num.partitions": "4",
                 "group.initial.rebalance.delay.ms": "0",
                 "group.max.session.timeout.ms": str(_SESSION_MS),
@@ -66,7 +83,11 @@ def broker_with_groups(groups: int) -> Iterator[KafkaCluster]:
             # In a process of its own, so that its memory is not taken for the collector's.
             with get_context("spawn").Pool(1) as filler:
                 filler.apply(_fill, (cluster.bootstrap_servers, groups))
-            yield cluster
+            if round_trip_seconds is None:
+                yield polled(cluster.bootstrap_servers)
+            else:
+                far.make_user(cluster)
+                yield polled(f"{HOST}:{path.port}", far.client_properties)
 
 
 def _fill(servers: str, groups: int) -> None:

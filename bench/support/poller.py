@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from pydantic import SecretStr
 
 from bench.support.process_usage import resident_bytes
 from collectors.kafka.source import KafkaSource
@@ -34,8 +36,7 @@ class Timing:
 
 
 class _Poller:
-    def __init__(self, servers: str, folder: Path) -> None:
-        settings = ClusterSettings(name="bench", bootstrap_servers=servers, commit_log=False)
+    def __init__(self, settings: ClusterSettings, folder: Path) -> None:
         self._source = KafkaSource(settings, INTERVAL_SECONDS, SharedFacts())
         lake = Lake(LakeSettings(uri=str(folder)))
         self._lease = lease_of(lake, "bench", INTERVAL_SECONDS)
@@ -68,11 +69,23 @@ class _Poller:
 _poller: _Poller | None = None
 
 
-def open_poller(servers: str, folder: Path) -> None:
+def polled(
+    servers: str, properties: Mapping[str, str | SecretStr] | None = None
+) -> ClusterSettings:
+    """Return the settings of a cluster that is polled."""
+    return ClusterSettings(
+        name="bench",
+        bootstrap_servers=servers,
+        properties=dict(properties or {}),
+        commit_log=False,
+    )
+
+
+def open_poller(settings: ClusterSettings, folder: Path) -> None:
     """Prepare a process to poll."""
     global _poller  # of the process that does nothing else
     use_little()
-    _poller = _Poller(servers, folder)
+    _poller = _Poller(settings, folder)
 
 
 def poll_once() -> Timing:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+from bench.support.network import Failure, Network
 from runtime.java import Java
-from tests.network import Failure, Network
 from tests.servers.s3.server import SECRET, S3Server
 
 _SHARE = 0.1

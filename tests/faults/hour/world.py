@@ -14,6 +14,7 @@ from pathlib import Path
 
 import yaml
 
+from bench.support.network import Network
 from config.load import load
 from config.settings import Settings
 from demo.running import Options, RunningDemo
@@ -24,7 +25,6 @@ from runtime.services import ROOT, Service, services
 from tests.faults.hour.clock import CLOCKED, STEP_SECONDS, Clock
 from tests.faults.hour.schedule import Fault, Kind
 from tests.faults.hour.store import Store
-from tests.network import Network
 
 DISK = "lake"
 """The folder of the lake, inside the data folder: a disk of its own, with the alerts on it."""

@@ -5,21 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from confluent_kafka.admin import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
-from pydantic import SecretStr
 
+from bench.support.certificates import HOST
+from bench.support.far_listener import FarListener
+from bench.support.network import network
 from demo.kafka.cluster import KafkaCluster
 from runtime.java import Java
-from runtime.processes import free_ports
-from tests.certificates import HOST, key_pair
 from tests.kafka.collecting import Poll, Poller, polling
-from tests.kafka.security.secured import PASSWORD, SCRAM_LOGIN
-from tests.network import network
 from tests.support import Names, eventually, kafka_tool
 
 INTERVAL_SECONDS = 5.0
@@ -34,71 +30,35 @@ class Secured:
 
     cluster: KafkaCluster
     ports: list[int]
-    folder: Path
+    properties: dict[str, Any]
     topic: str
 
     @property
     def servers(self) -> str:
         return ",".join(f"{HOST}:{port}" for port in self.ports)
 
-    @property
-    def properties(self) -> dict[str, Any]:
-        return {
-            "security.protocol": "SASL_SSL",
-            "ssl.ca.location": str(self.folder / "ca.pem"),
-            "sasl.mechanism": "SCRAM-SHA-256",
-            "sasl.username": USER,
-            "sasl.password": SecretStr(PASSWORD),
-        }
-
 
 @pytest.fixture(scope="module")
 def secured(kafka_java: Java, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
     folder = tmp_path_factory.mktemp("networks")
-    authority = key_pair(folder, "ca", None)
-    key_pair(folder, "broker", authority)
-    (folder / "broker-all.pem").write_text(
-        (folder / "broker.key").read_text() + (folder / "broker.pem").read_text()
-    )
-    ports = free_ports(9, HOST)
-    clients, controllers, logins = ports[:3], ports[3:6], ports[6:]
-
-    def properties(broker: int) -> dict[str, str]:
-        listeners = f"PLAINTEXT://{HOST}:{clients[broker - 1]},LOGIN://{HOST}:{logins[broker - 1]}"
-        return {
-            "listeners": f"{listeners},CONTROLLER://{HOST}:{controllers[broker - 1]}",
-            "advertised.listeners": listeners,
-            "controller.quorum.voters": ",".join(
-                f"{number}@{HOST}:{port}" for number, port in enumerate(controllers, 1)
-            ),
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,"
-            "LOGIN:SASL_SSL",
-            "ssl.keystore.type": "PEM",
-            "ssl.keystore.location": str(folder / "broker-all.pem"),
-            "listener.name.login.sasl.enabled.mechanisms": "SCRAM-SHA-256",
-            "listener.name.login.scram-sha-256.sasl.jaas.config": SCRAM_LOGIN,
-        }
-
+    listener = FarListener(folder, brokers=3, user=USER)
     cluster = KafkaCluster(
         folder / "cluster",
         brokers=3,
         heap_mb=96,
         java=kafka_java,
-        ports=clients,
-        properties=properties,
+        ports=listener.clients,
+        properties=listener.broker_properties,
     )
     cluster.start()
     try:
-        user = UserScramCredentialUpsertion(
-            USER, ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096), PASSWORD.encode()
-        )
-        cluster.admin().alter_user_scram_credentials([user])[USER].result(20)
+        listener.make_user(cluster)
         names = Names(cluster)
         topic = names.topic("orders", partitions=6)
         names.produce(topic, 600)
         for group in GROUPS:
             names.commit(group, topic, {0: 1, 1: 2})
-        yield Secured(cluster, logins, folder, topic)
+        yield Secured(cluster, listener.logins, listener.client_properties, topic)
     finally:
         cluster.close(keep=False)
 

@@ -14,11 +14,12 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from bench.support.certificates import HOST, key_pair
+from bench.support.far_listener import SCRAM_LOGIN
 from demo.kafka.cluster import KafkaCluster
 from runtime.java import Java
 from runtime.processes import free_ports
-from tests.certificates import HOST, key_pair
-from tests.kafka.security.secured import LOGIN, PASSWORD, SCRAM_LOGIN, Secured
+from tests.kafka.security.secured import LOGIN, PASSWORD, Secured
 from tests.support import Names
 
 

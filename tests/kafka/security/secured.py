@@ -23,7 +23,6 @@ from demo.kafka.cluster import KafkaCluster
 ROOT = Path(__file__).parents[3]
 PASSWORD = "pass-phrase-of-the-reader"  # noqa: S105 (a test's)
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
-SCRAM_LOGIN = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
 
 
 @dataclass

@@ -12,6 +12,7 @@ from deltalake.fs import DeltaStorageHandler
 from pyarrow.fs import FileSelector, PyFileSystem
 from pydantic import SecretStr
 
+from bench.support.network import Failure, network
 from config.storage import RetentionSettings
 from lake.errors import BusyError, LakeError
 from lake.maintenance.lease import Lease, Rhythm, only_one
@@ -22,7 +23,6 @@ from lake.storage.store import Lake
 from lake.storage.table_maintenance import Kept, maintain_table
 from spark_metrics.maintain import delete_checkpoints
 from spark_metrics.progress import JobRecords, MicroBatch, Progress
-from tests.network import Failure, network
 from tests.servers.s3.server import SECRET, S3Server
 from tests.spark import bronze
 

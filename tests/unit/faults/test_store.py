@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from bench.support.network import Failure, Network, Path
 from tests.http_serving import serving
-from tests.network import Failure, Network, Path
 
 
 @pytest.fixture

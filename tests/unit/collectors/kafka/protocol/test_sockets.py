@@ -6,8 +6,8 @@ from contextlib import closing
 
 import pytest
 
+from bench.support.network import DEAD, network
 from collectors.kafka.protocol.sockets import Address, SocketOptions, addresses, connect
-from tests.network import DEAD, network
 
 
 def address(host: str, port: int) -> Address:

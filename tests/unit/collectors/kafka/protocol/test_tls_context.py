@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from bench.support.certificates import key_pair
 from collectors.errors import SettingsError
 from collectors.kafka.protocol.properties import Tls
 from collectors.kafka.protocol.tls_context import TlsContexts
 from collectors.kafka.protocol.tls_identity import CertificateFiles
-from tests.certificates import key_pair
 
 
 def contexts(folder: Path) -> TlsContexts:
