@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -23,6 +24,8 @@ _APPENDS_A_HANDLE = 20
 _ATTEMPTS = 8
 _APPEND = "/append"
 """Follows the name of a token where the table keeps which append of its holder was the last."""
+_NAMES = 256
+"""How many names of those without a token a table may have to keep; two seldom have the same."""
 _TABLE_PROPERTIES: dict[str, str | None] = {
     # Each append reads what the log says since: with 50, an append takes a fifth longer.
     "delta.checkpointInterval": "20",
@@ -47,6 +50,7 @@ class Appender:
         self._handles = handles
         self._options = None if handles.options is None else _PATIENT | handles.options
         self._appending: dict[str, _Appending] = {}
+        self._name = f"headroom/appender-{secrets.randbelow(_NAMES)}"
 
     def create(self, table: Table) -> None:
         """Make a table without a row, unless it is there.
@@ -86,18 +90,17 @@ class Appender:
             LeaseLostError: Somebody with a larger token has written; nothing of it was.
             LakeError: The rows could not be written; nothing of them was.
         """
-        stamp = time.time_ns()
+        append = {name + _APPEND: time.time_ns() for name in tokens or (self._name,)}
         for attempts_left in reversed(range(_ATTEMPTS)):
             try:
-                self._write(self._target(table, tokens), table, rows, tokens, stamp)
+                self._write(self._target(table, tokens), table, rows, {**tokens, **append})
             except (DeltaError, OSError) as error:
                 self._appending.pop(table.name, None)
                 # Maintenance changed the table's properties, or somebody with another token was
                 # quicker: nothing was written. Or an object store's answer was lost, the commit was
                 # tried again, and the one that was quicker is our own.
                 if isinstance(error, CommitFailedError):
-                    # Without tokens delta-rs puts the same files into the table once more.
-                    if tokens and self._is_committed(table, tokens, stamp):
+                    if self._is_committed(table, append):
                         return
                     if attempts_left:
                         continue
@@ -107,12 +110,14 @@ class Appender:
                 ) from error
             return
 
-    def _is_committed(self, table: Table, tokens: Mapping[str, int], stamp: int) -> bool:
+    def _is_committed(self, table: Table, append: Mapping[str, int]) -> bool:
         """Return whether an append is in the table whose answer was lost."""
         address = self._handles.uri(table)
         try:
             newest = DeltaTable(address, storage_options=self._options)
-            return all(newest.transaction_version(name + _APPEND) == stamp for name in tokens)
+            return all(newest.transaction_version(name) == stamp for name, stamp in append.items())
+        except TableNotFoundError:
+            return False
         except (DeltaError, OSError) as error:
             raise LakeError(
                 f"{table.name}: whether the rows are in {address} is unknown: {one_line(error)}"
@@ -143,8 +148,7 @@ class Appender:
         target: DeltaTable | str,
         table: Table,
         rows: pl.DataFrame,
-        tokens: Mapping[str, int],
-        stamp: int,
+        versions: Mapping[str, int],
     ) -> None:
         write_deltalake(
             target,
@@ -157,10 +161,7 @@ class Appender:
             writer_properties=appended(table),
             storage_options=self._options,
             commit_properties=CommitProperties(
-                app_transactions=[
-                    *(Transaction(name, token) for name, token in tokens.items()),
-                    *(Transaction(name + _APPEND, stamp) for name in tokens),
-                ]
+                app_transactions=[Transaction(name, one) for name, one in versions.items()]
             ),
         )
 

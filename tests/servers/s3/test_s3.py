@@ -95,8 +95,10 @@ def test_rows_whose_commit_fails_on_the_way_are_there_once(
     assert len(asked) >= 3
     assert found.height == found.unique(BROKERS.identity).height
     assert found.height == sum(len(poll["brokers"]) for poll in rows)
-    files = list(s3.objects.glob(f"{settings.uri.split('/')[2]}/lake/bronze/brokers/*/*.parquet"))
-    assert len(files) == 2
+    table = s3.objects / settings.uri.split("/")[2] / "lake/bronze/brokers"
+    assert len(list(table.glob("*/*.parquet"))) == 2
+    log = "".join(commit.read_text() for commit in table.glob("_delta_log/*.json"))
+    assert len(re.findall(r'"add":', log)) == 2
 
 
 def test_maintenance_works_in_a_store(s3: S3Server) -> None:
