@@ -45,6 +45,7 @@ SERVICE = "service"
 """Under this name the store keeps what the service says of itself."""
 
 _FORGET_EVERY_SECONDS = 3600.0
+_STEP_SECONDS = 0.5
 _log = logging.getLogger(__name__)
 
 
@@ -155,6 +156,7 @@ class AlertingService:
             _log.error("%s", line)
         self._rules_stamp = stamp_of(own.rules)
         self._started_at = clock()
+        self._ahead = self._started_at - time.monotonic()
         self._forgot_at = clock()
         self._ended = ended or threading.Event()
         self._intervals = NotificationIntervals(
@@ -217,9 +219,9 @@ class AlertingService:
             self.interval_seconds,
             len(self._senders),
         )
-        next_at = self._clock()
-        while not self._ended.wait(max(0.0, next_at - self._clock())):
-            next_at = max(next_at + self.interval_seconds, self._clock())
+        next_at = time.monotonic()
+        while not self._ended.wait(max(0.0, next_at - time.monotonic())):
+            next_at = max(next_at + self.interval_seconds, time.monotonic())
             try:
                 self.evaluate()
             except LeaseLostError as error:
@@ -245,7 +247,7 @@ class AlertingService:
         failures: dict[str, str] = {}
         for cluster in clusters_of(self._settings):
             try:
-                found = self._evaluator.evaluate(cluster, self._clock())
+                found = self._evaluator.evaluate(cluster, self._now())
                 outcome = evaluate_once(
                     found,
                     self._rules,
@@ -266,6 +268,15 @@ class AlertingService:
         self._publish(taken)
         for sender in self._senders:
             sender.wake()
+
+    def _now(self) -> float:
+        """Return the time, by which no sample is old only since this machine's clock was set."""
+        now = self._clock()
+        before, self._ahead = self._ahead, now - time.monotonic()
+        if abs(self._ahead - before) >= _STEP_SECONDS:
+            _log.warning("this machine's clock was set by %+.1f s", self._ahead - before)
+            self._evaluator.watch_anew(now)
+        return now
 
     def _notes_of(self, cluster: str) -> Callable[[Alert], tuple[str, ...]]:
         """Return what says more of a cluster's alerts; the lake is read once, if at all."""

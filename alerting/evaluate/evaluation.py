@@ -61,6 +61,10 @@ class ClusterEvaluator:
         self._watched_since = watched_since
         self._memory = GroupMemory(lake, objective)
 
+    def watch_anew(self, since: float) -> None:
+        """Count only from here on how long samples are waited for."""
+        self._watched_since = since
+
     def evaluate(self, cluster: str, now: float) -> ClusterEvaluation:
         """Read what is new of a cluster and evaluate it."""
         frames = self._recent.frames(cluster, now, self._watched_since)

@@ -100,6 +100,23 @@ def rule(service: AlertingService, name: str) -> Rule:
     return next(one for one in service.rules.rules if one.name == name)
 
 
+def test_a_clock_that_is_set_makes_no_sample_old(folder: Path) -> None:
+    """Given fresh samples, when the clock jumps by more than a sample may be old, then nothing
+    is said to be missing: the next poll is not due yet."""
+    write_rules(folder, "rules: {NothingCollected: {for: 0s}, DataStale: {for: 0s}}")
+    ahead = 0.0
+    service = AlertingService(
+        load(folder / "headroom.yaml"), clock=lambda: datetime.now(UTC).timestamp() + ahead
+    )
+    try:
+        service.evaluate()
+        ahead = 70.0
+        service.evaluate()
+        assert {one.rule for one in service.store.alerts().values()} == {"BrokerMissing"}
+    finally:
+        service.close()
+
+
 TYPOS = [
     pytest.param("rules: {GroupStopped: {for: 2026-02-30}}", id="no date"),
     pytest.param("rules: {GroupStopped: {? [a] : b}}", id="a list as a key"),
