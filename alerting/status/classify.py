@@ -248,22 +248,25 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     rising_for = found.newest.at - (found.lowest_at or found.newest.at)
     growth = found.growth
     too_late = rules.objective_seconds
-    if growth is not None and growth.is_swinging and not found.exceeds_yesterday:
+    if growth is not None and growth.is_swinging and found.exceeds_yesterday is False:
         if growth.read_share >= 1 - rules.much_share:
-            # A daily peak that it was made for, as far as is known.
-            too_late = rules.peak_seconds
+            too_late = rules.peak_seconds  # the peak of yesterday, which it came back from
+    before = found.behind_before_seconds or 0.0
+    stays_late = behind is not None and min(before, behind) >= too_late
     # What others work off they take from this one, for a time.
-    is_shared = peers.are_draining and (growth is None or growth.seconds < rules.lasting_seconds)
+    is_young = growth is None or growth.seconds < rules.lasting_seconds
+    is_shared = peers.are_draining and is_young
     is_lasting = growth is not None and growth.is_lasting and not is_shared
+    if is_lasting and is_young and went_one_by_one(found.window.samples, found.newest.at, rules):
+        is_lasting = False  # a rolling deploy: those that are there have more to do, for a time
     if direction > 0 and rising_for >= rules.trend_seconds:
         still = max(
             rules.harmless_polls * (found.poll_seconds or 0.0), found.commit_period_seconds or 0.0
         )
         at_highest = found.newest.at - (found.highest_at or found.newest.at) <= still
         is_late = (
-            behind is not None
-            and behind >= too_late
-            and too_late <= (found.behind_before_seconds or 0.0) <= behind
+            stays_late
+            and before <= (behind or 0.0)
             and at_highest
             and not is_shared
             and trend.consumption_per_second > 0  # else it stands still, or is about to commit
@@ -306,9 +309,10 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
             status=Status.FALLING_BEHIND,
             reason=f"Not catching up: {_flow(trend)}{_waits(lag, behind)}, and it does not shrink.",
             since=found.first_at,
-            is_lasting=found.newest.at - found.working_since >= rules.lasting_seconds
+            is_lasting=stays_late
+            and found.newest.at - found.working_since >= rules.lasting_seconds
             and not peers.are_draining
-            and (growth is None or not growth.is_swinging or behind >= too_late),
+            and (growth is None or not growth.is_swinging or trend.growth_per_second > 0),
         )
     return keeps_up
 

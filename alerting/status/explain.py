@@ -127,7 +127,7 @@ def _features(
         yield Feature(
             name="arrivals swing",
             value=f"{growth.read_share:.0%} of what arrives is read",
-            compared=f"under {1 - rules.much_share:.0%}, or more than yesterday "
+            compared=f"under {1 - rules.much_share:.0%}, or not as yesterday "
             f"({more[found.exceeds_yesterday]}): the objective counts; else "
             f"{duration(rules.peak_seconds)}",
         )

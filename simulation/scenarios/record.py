@@ -67,16 +67,11 @@ class Setting:
     @property
     def capacity(self) -> float:
         """Messages per second, all partitions together, with which its busiest member keeps up."""
-        return self.consumers.rate_per_second / self._busiest_share
+        return self.consumers.rate_per_second / _busiest_share(self.partitions, self.members)
 
     def rate_for(self, capacity: float) -> float:
         """Return what each consumer processes per second in a group of a capacity."""
-        return capacity * self._busiest_share
-
-    @property
-    def _busiest_share(self) -> float:
-        """Of three partitions one of two members has two: it is full first."""
-        return ceil(self.partitions / self.members) / self.partitions
+        return capacity * _busiest_share(self.partitions, self.members)
 
     def workload(
         self,
@@ -148,7 +143,7 @@ def setting(name: str, variant: int, *, slowest: float = 8.0, poll: float | None
     poll_seconds = poll or draw.one_of(15.0, 15.0, 5.0, 30.0, 60.0)
     consumers = Consumers(
         count=members,
-        rate_per_second=spare * arrival / members,
+        rate_per_second=spare * arrival * _busiest_share(partitions, members),
         noise=draw.one_of(0.15, 0.05, 0.25),
         commit_seconds=draw.one_of(5.0, 1.0, 10.0, 20.0),
     )
@@ -162,6 +157,11 @@ def setting(name: str, variant: int, *, slowest: float = 8.0, poll: float | None
         consumers=consumers,
         burstiness=draw.one_of(0.2, 0.0, 0.5),
     )
+
+
+def _busiest_share(partitions: int, members: int) -> float:
+    """Of three partitions one of two members has two: it is full first."""
+    return ceil(partitions / members) / partitions
 
 
 def stalled(at: float, back: float, end: float) -> list[Truth]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from alerting.status.model import OBJECTIVE_SECONDS
-from simulation.scenarios.model import Scenario, ScenarioPartition, Truth
+from simulation.scenarios.model import Scenario, Truth
+from simulation.scenarios.overdue import overdue_times
 
 _NO_PAGE = frozenset({"info"})
 _TELLS_NOTHING = "UNKNOWN"
@@ -42,7 +41,7 @@ class AlertScore:
     """How right an evaluator was on one scenario.
 
     Attributes:
-        overdue: How long after ``overdue_at`` each group that fell behind was notified; 0: before.
+        overdue: How long after it was overdue each group that fell behind was notified; 0: before.
     """
 
     incidents: int
@@ -91,9 +90,9 @@ def score(scenario: Scenario, fired: Sequence[Fired]) -> AlertScore:
         if telling:
             first = min(alert.begin for alert in telling)
             delays.append(max(0.0, first - incident.begin))
-            late_at = overdue_at(scenario, incident)
-            if late_at is not None and incident.status == _FALLS_BEHIND:
-                overdue.append(max(0.0, first - late_at))
+            if incident.status == _FALLS_BEHIND:
+                late = overdue_times(scenario, incident.begin, incident.end)
+                overdue += [max(0.0, first - since) for since, _ in late[:1]]
             rules = [alert.rule for alert in telling]
             flaps += len(rules) - len(set(rules))
     false = sum(
@@ -123,45 +122,3 @@ def _merged(incidents: Sequence[Truth]) -> list[Truth]:
             )
         merged.append(one)
     return merged
-
-
-def overdue_at(scenario: Scenario, incident: Truth) -> float | None:
-    """Return when a group is later than its objective and does not come back within it.
-
-    It is the first poll from which on a message waits for longer than the objective at every poll
-    for as long as the objective, as the scenario goes on to show; None where it comes to none.
-    """
-    late: dict[float, bool] = {}
-    for part in scenario.partitions:
-        for at, age in _ages(part):
-            late[at] = late.get(at, False) or age >= OBJECTIVE_SECONDS
-    since: float | None = None
-    for at in sorted(late):
-        if not incident.begin <= at <= incident.end:
-            continue
-        since = (at if since is None else since) if late[at] else None
-        if since is not None and at - since >= OBJECTIVE_SECONDS:
-            return since
-    return None
-
-
-def _ages(part: ScenarioPartition) -> Iterator[tuple[float, float]]:
-    """Yield the age of the oldest unread message at each poll that could be read."""
-    times: list[float] = []
-    ends: list[int] = []
-    for sample in part.samples:
-        if sample.log_end is None or sample.committed is None:
-            continue
-        if ends and sample.log_end < ends[-1]:
-            times, ends = [], []  # another log
-        times.append(sample.t)
-        ends.append(sample.log_end)
-        index = bisect_right(ends, sample.committed)
-        if index == len(ends):
-            yield sample.t, 0.0
-        elif index == 0:
-            yield sample.t, sample.t - times[0]  # older than all that was seen
-        else:
-            share = (sample.committed - ends[index - 1]) / (ends[index] - ends[index - 1])
-            arrived = times[index - 1] + share * (times[index] - times[index - 1])
-            yield sample.t, sample.t - arrived

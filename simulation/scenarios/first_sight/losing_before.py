@@ -12,7 +12,7 @@ def scenario(variant: int) -> Scenario:
     group = setting("losing before first sight", variant)
     keeps = group.draw.between(1200.0, 600.0, 1800.0)
     left = group.draw.between(0.3, 0.1, 0.5)
-    factor = left * group.arrival / group.members / group.consumers.rate_per_second
+    factor = left * group.arrival / group.capacity
     slower = SimulatedEvent(at=60.0, action=lambda run: run.set_capacity(factor))
     workload = replace(
         group.workload(None, [slower]), retention_seconds=keeps, retention_check_seconds=60.0

@@ -18,7 +18,7 @@ def scenario(variant: int) -> Scenario:
         age_seconds=np.full(group.partitions, hours * HOUR),
     )
     spare = group.draw.between(2.0, 1.5, 4.0)
-    workload = group.workload(rate_per_second=spare * group.arrival / group.members)
+    workload = group.workload(rate_per_second=group.rate_for(spare * group.arrival))
     return group.scenario(
         replace(workload, backlog=backlog),
         HOUR,

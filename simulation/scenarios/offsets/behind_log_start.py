@@ -12,8 +12,7 @@ def scenario(variant: int) -> Scenario:
     group = setting("behind log start", variant)
     at = group.begins()
     keeps = group.draw.between(1200.0, 600.0, 1800.0)
-    factor = group.draw.between(0.3, 0.1, 0.5) * group.arrival / group.members
-    factor /= group.consumers.rate_per_second
+    factor = group.draw.between(0.3, 0.1, 0.5) * group.arrival / group.capacity
     slower = SimulatedEvent(at=at, action=lambda run: run.set_capacity(factor))
     workload = replace(
         group.workload(None, [slower]), retention_seconds=keeps, retention_check_seconds=60.0

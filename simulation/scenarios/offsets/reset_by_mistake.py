@@ -13,7 +13,7 @@ def scenario(variant: int) -> Scenario:
     event = SimulatedEvent(at=at, action=lambda run: run.reset_offsets("earliest"))
     end = at + HOUR
     return group.scenario(
-        group.workload(None, [event], rate_per_second=spare * group.arrival / group.members),
+        group.workload(None, [event], rate_per_second=group.rate_for(spare * group.arrival)),
         end,
         [
             Truth(begin=0.0, end=at, status="OK", should_alert=False),

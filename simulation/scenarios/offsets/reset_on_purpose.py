@@ -22,7 +22,7 @@ def scenario(variant: int) -> Scenario:
             None,
             events,
             start_seconds=5.0,
-            rate_per_second=spare * group.arrival / group.members,
+            rate_per_second=group.rate_for(spare * group.arrival),
         ),
         end,
         [

@@ -18,7 +18,7 @@ def scenario(variant: int) -> Scenario:
         SimulatedEvent(at=at + paused, action=lambda run: run.scale(group.members)),
     ]
     end = at + 1.5 * HOUR
-    per_second = spare * group.arrival / group.members
+    per_second = group.rate_for(spare * group.arrival)
     return group.scenario(
         group.workload(None, events, start_seconds=5.0, rate_per_second=per_second),
         end,

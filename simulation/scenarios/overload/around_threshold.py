@@ -21,5 +21,5 @@ def scenario(variant: int) -> Scenario:
         return np.where(times % every < lasts, height, arrival * 0.7)
 
     return group.scenario(
-        group.workload(rate, rate_per_second=arrival * spare / group.members, noise=0.05), HOUR
+        group.workload(rate, rate_per_second=group.rate_for(arrival * spare), noise=0.05), HOUR
     )

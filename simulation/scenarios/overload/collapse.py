@@ -10,7 +10,7 @@ def scenario(variant: int) -> Scenario:
     group = setting("collapse of the throughput", variant)
     at = group.begins()
     left = group.draw.between(0.3, 0.05, 0.6)
-    factor = left * group.arrival / group.members / group.consumers.rate_per_second
+    factor = left * group.arrival / group.capacity
     end = at + 1.5 * HOUR
     return group.scenario(
         group.workload(None, [SimulatedEvent(at=at, action=lambda run: run.set_capacity(factor))]),

@@ -1,11 +1,16 @@
-"""More arrives at the height of the day than can be processed; the group recovers by itself."""
+"""More arrives at the height of the day than can be processed; the group recovers by itself.
+
+Its days are of a few hours, and what was 24 hours before is not known. So while the group is
+overdue it is open whether to alert, as in ``daily_peak``.
+"""
 
 from math import pi
 
 import numpy as np
 
 from simulation.model import Floats
-from simulation.scenarios.model import Scenario, Truth
+from simulation.scenarios.model import Scenario
+from simulation.scenarios.overdue import open_while_overdue
 from simulation.scenarios.record import HOUR, setting
 
 
@@ -20,9 +25,5 @@ def scenario(variant: int) -> Scenario:
         return group.arrival * (1 - swing * np.cos(2 * pi * times / day))
 
     capacity = group.arrival * (1 + share * swing)
-    end = 2 * day
-    return group.scenario(
-        group.workload(rate, rate_per_second=group.rate_for(capacity), noise=0.05),
-        end,
-        [Truth(begin=0.0, end=end, status="OK", should_alert=False)],
-    )
+    workload = group.workload(rate, rate_per_second=group.rate_for(capacity), noise=0.05)
+    return open_while_overdue(group.scenario(workload, 2 * day))

@@ -11,7 +11,7 @@ def scenario(variant: int) -> Scenario:
     """Return the scenario; the lag grows without end."""
     group = setting("overload", variant)
     at = group.begins()
-    spare = group.consumers.rate_per_second * group.members / group.arrival
+    spare = group.capacity / group.arrival
     factor = spare * group.draw.between(1.4, 1.2, 3.0)
 
     def rate(times: Floats) -> Floats:

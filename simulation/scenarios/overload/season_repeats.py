@@ -1,4 +1,8 @@
-"""Three days of one season whose peak is more than can be processed, each like the one before."""
+"""Three days of one season whose peak is more than can be processed, each like the one before.
+
+On the first day no yesterday is known: while the group is overdue it is open whether to alert, as
+in ``daily_peak``. From the second on an alert is false.
+"""
 
 from math import pi
 
@@ -6,6 +10,7 @@ import numpy as np
 
 from simulation.model import Floats
 from simulation.scenarios.model import Scenario
+from simulation.scenarios.overdue import open_while_overdue
 from simulation.scenarios.record import HOUR, setting
 
 
@@ -19,6 +24,5 @@ def scenario(variant: int) -> Scenario:
         return group.arrival * (1 - swing * np.cos(2 * pi * times / (24 * HOUR)))
 
     capacity = spare * group.arrival * (1 + swing)
-    return group.scenario(
-        group.workload(rate, rate_per_second=group.rate_for(capacity), noise=0.05), 66 * HOUR
-    )
+    workload = group.workload(rate, rate_per_second=group.rate_for(capacity), noise=0.05)
+    return open_while_overdue(group.scenario(workload, 66 * HOUR), until=24 * HOUR)

@@ -1,9 +1,14 @@
-"""A campaign: for some minutes more arrives than can be processed, then the group recovers."""
+"""A campaign: for some minutes more arrives than can be processed, then the group recovers.
+
+Few of them make the group overdue. While one does, it is open whether to alert: there is no
+yesterday by which to tell it from an overload, and a group is overdue whatever comes after.
+"""
 
 import numpy as np
 
 from simulation.model import Floats
-from simulation.scenarios.model import Scenario, Truth
+from simulation.scenarios.model import Scenario
+from simulation.scenarios.overdue import open_while_overdue
 from simulation.scenarios.record import HOUR, setting
 
 
@@ -12,13 +17,10 @@ def scenario(variant: int) -> Scenario:
     group = setting("short peak", variant)
     at = group.begins()
     lasts = group.draw.between(480.0, 120.0, 840.0)
-    spare = group.consumers.rate_per_second * group.members / group.arrival
+    spare = group.capacity / group.arrival
     factor = spare * group.draw.between(1.4, 1.1, 1.6)
 
     def rate(times: Floats) -> Floats:
         return group.arrival * np.where((times >= at) & (times < at + lasts), factor, 1.0)
 
-    end = 1.5 * HOUR
-    return group.scenario(
-        group.workload(rate), end, [Truth(begin=0.0, end=end, status="OK", should_alert=False)]
-    )
+    return open_while_overdue(group.scenario(group.workload(rate), 1.5 * HOUR))

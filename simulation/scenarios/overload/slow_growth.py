@@ -10,7 +10,7 @@ def scenario(variant: int) -> Scenario:
     group = setting("slow growth", variant)
     at = group.begins()
     short = group.draw.between(0.1, 0.05, 0.3)
-    factor = (1 - short) * group.arrival / group.members / group.consumers.rate_per_second
+    factor = (1 - short) * group.arrival / group.capacity
     slower = SimulatedEvent(at=at, action=lambda run: run.set_capacity(factor))
     end = 2 * HOUR
     return group.scenario(

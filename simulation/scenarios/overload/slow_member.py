@@ -9,9 +9,7 @@ def scenario(variant: int) -> Scenario:
     """Return the scenario; the lag of that member's partitions grows without end."""
     group = setting("one slow member", variant)
     at = group.begins()
-    spare = group.consumers.rate_per_second * group.members / group.arrival
-    most = group.members * -(-group.partitions // group.members) / group.partitions
-    factor = most / spare * group.draw.between(0.6, 0.3, 0.8)
+    factor = group.arrival / group.capacity * group.draw.between(0.6, 0.3, 0.8)
     slower = SimulatedEvent(at=at, action=lambda run: run.set_member_capacity(0, factor))
     end = 2 * HOUR
     return group.scenario(

@@ -11,7 +11,7 @@ def scenario(variant: int) -> Scenario:
     at = group.begins()
     lasts = group.draw.between(200.0, 60.0, 240.0)
     left = group.draw.between(0.5, 0.2, 0.9)
-    factor = left * group.arrival / group.members / group.consumers.rate_per_second
+    factor = left * group.arrival / group.capacity
     events = [
         SimulatedEvent(at=at, action=lambda run: run.set_capacity(factor)),
         SimulatedEvent(at=at + lasts, action=lambda run: run.set_capacity(1.0)),

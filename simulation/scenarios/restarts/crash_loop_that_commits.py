@@ -21,7 +21,7 @@ def scenario(variant: int) -> Scenario:
         ]
         begin += away + there
     workload = group.workload(
-        None, events, rate_per_second=1.4 * group.arrival / group.members, commit_seconds=5.0
+        None, events, rate_per_second=group.rate_for(1.4 * group.arrival), commit_seconds=5.0
     )
     truth = [
         Truth(begin=0.0, end=at, status="OK", should_alert=False),

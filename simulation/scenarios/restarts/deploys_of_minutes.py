@@ -9,11 +9,11 @@ def scenario(variant: int) -> Scenario:
     """Return the scenario; the first may be a stop, the others are known by then."""
     group = setting("deploys of minutes", variant)
     at = group.begins()
-    usual = group.draw.between(180.0, 140.0, 260.0)
+    usual = group.draw.between(180.0, 120.0, 300.0)
     spare = group.draw.between(2.0, 1.6, 4.0)
     events, aways = [], []
     for _ in range(3):
-        away = usual * group.draw.between(1.0, 0.9, 1.1)
+        away = min(300.0, max(120.0, usual * group.draw.between(1.0, 0.9, 1.1)))
         aways.append((at, at + away))
         events += [
             SimulatedEvent(at=at, action=lambda run: run.scale(0)),
@@ -23,7 +23,7 @@ def scenario(variant: int) -> Scenario:
     first, back = aways[0]
     end = aways[-1][1] + HOUR
     workload = group.workload(
-        None, events, rate_per_second=spare * group.arrival / group.members, start_seconds=5.0
+        None, events, rate_per_second=group.rate_for(spare * group.arrival), start_seconds=5.0
     )
     return group.scenario(
         workload,

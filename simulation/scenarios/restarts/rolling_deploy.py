@@ -14,10 +14,10 @@ def scenario(variant: int) -> Scenario:
     group = setting("rolling deploy", variant)
     members = group.draw.one_of(3, 2, 4)
     partitions = max(members, group.partitions)
-    capacity = group.consumers.rate_per_second * group.members
+    capacity = group.capacity
     group = replace(group, members=members, partitions=partitions)
-    each = group.rate_for(capacity)
-    group = replace(group, consumers=replace(group.consumers, count=members, rate_per_second=each))
+    consumers = replace(group.consumers, count=members, rate_per_second=group.rate_for(capacity))
+    group = replace(group, consumers=consumers)
     at = group.begins()
     back = group.draw.between(200.0, 120.0, 300.0)
     next_after = group.draw.between(60.0, 45.0, 120.0)

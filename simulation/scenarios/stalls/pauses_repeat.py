@@ -28,7 +28,7 @@ def scenario(variant: int) -> Scenario:
     ]
     begin, back = pauses[0]
     return group.scenario(
-        group.workload(None, events, rate_per_second=spare * group.arrival / group.members),
+        group.workload(None, events, rate_per_second=group.rate_for(spare * group.arrival)),
         end,
         [
             Truth(begin=0.0, end=begin, status="OK", should_alert=False),

@@ -22,7 +22,7 @@ def scenario(variant: int) -> Scenario:
         )
     ]
     end = second + lasts + HOUR / 2
-    per_second = spare * group.arrival / group.members
+    per_second = group.rate_for(spare * group.arrival)
     return group.scenario(
         group.workload(None, events, rate_per_second=per_second),
         end,

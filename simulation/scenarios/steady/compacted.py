@@ -19,6 +19,6 @@ def scenario(variant: int) -> Scenario:
         age_seconds=np.full(group.partitions, 6 * HOUR),
     )
     workload = group.workload(
-        rate_per_second=group.consumers.rate_per_second + keys * gone / group.members / 400
+        rate_per_second=group.consumers.rate_per_second + group.rate_for(keys * gone / 400)
     )
     return group.scenario(replace(workload, backlog=backlog), HOUR)

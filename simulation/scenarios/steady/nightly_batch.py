@@ -20,7 +20,7 @@ def scenario(variant: int) -> Scenario:
             SimulatedEvent(at=at, action=lambda run: run.scale(group.members)),
             SimulatedEvent(at=at + lasts, action=lambda run: run.scale(0)),
         ]
-    per_second = 4 * arrival * every / lasts / group.members
+    per_second = group.rate_for(4 * arrival * every / lasts)
     return group.scenario(
         group.workload(lambda times: 0.0 * times + arrival, events, rate_per_second=per_second),
         first + nights * every - HOUR / 2,

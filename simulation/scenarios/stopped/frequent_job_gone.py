@@ -19,7 +19,7 @@ def scenario(variant: int) -> Scenario:
         ]
     missed = (runs + 1) * every
     end = missed + 4 * HOUR
-    per_second = 4 * group.arrival * every / lasts / group.members
+    per_second = group.rate_for(4 * group.arrival * every / lasts)
     truth = [
         Truth(begin=0.0, end=missed, status="OK", should_alert=False),
         Truth(begin=missed, end=end, status="STOPPED", should_alert=True),

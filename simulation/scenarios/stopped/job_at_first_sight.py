@@ -18,7 +18,7 @@ def scenario(variant: int) -> Scenario:
         messages=np.full(group.partitions, arrival * 20 * HOUR / group.partitions),
         age_seconds=np.full(group.partitions, 20 * HOUR),
     )
-    per_second = 4 * arrival * 24 * HOUR / lasts / group.members
+    per_second = group.rate_for(4 * arrival * 24 * HOUR / lasts)
     workload = group.workload(
         lambda times: 0.0 * times + arrival,
         [SimulatedEvent(at=lasts, action=lambda run: run.scale(0))],

@@ -8,10 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from alerting.__main__ import app
+from alerting.status.model import DEFAULT_STATUS_RULES
 from alerting.tools.benchmark.baselines import burrow, grafana, strimzi
 from alerting.tools.benchmark.headroom import ours
 from alerting.tools.benchmark.run import EVALUATORS, evaluate_scenario
-from alerting.tools.benchmark.scoring import Fired, overdue_at, score
+from alerting.tools.benchmark.scoring import Fired, score
 from simulation.scenarios import families
 from simulation.scenarios.model import (
     Scenario,
@@ -22,6 +23,7 @@ from simulation.scenarios.model import (
     as_document,
     parse_scenario,
 )
+from simulation.scenarios.overdue import OBJECTIVE_SECONDS, open_while_overdue, overdue_times
 from simulation.scenarios.record import seen_from
 from tests.selection import exhaustive
 
@@ -120,12 +122,31 @@ def test_overdue_counts_from_when_a_group_stays_later_than_its_objective() -> No
         of_lags(list(lags)),
         truth=(Truth(begin=600.0, end=1485.0, status="FALLING_BEHIND", should_alert=True),),
     )
-    assert overdue_at(late, late.truth[0]) == 900.0
+    assert DEFAULT_STATUS_RULES.objective_seconds == OBJECTIVE_SECONDS
+    assert overdue_times(late, 600.0, 1485.0) == [(900.0, 1485.0)]
     assert score(late, [fired(700, 1485)]).overdue == (0.0,)
     assert score(late, [fired(1080, 1485)]).overdue == (180.0,)
 
     back = of_lags([*lags[:70], 0, *lags[:20]])
-    assert overdue_at(back, late.truth[0]) is None
+    assert overdue_times(back, 600.0, 1485.0) == []
+
+
+def test_an_alert_on_a_peak_without_a_yesterday_is_false_unless_the_group_is_overdue() -> None:
+    lags = [0] * 41 + [index for index in range(1, 60)] + [0] * 60
+    calm = Truth(begin=0.0, end=2385.0, status="OK", should_alert=False)
+    peak = open_while_overdue(replace(of_lags(list(lags)), truth=(calm,)))
+
+    assert [(one.begin, one.end, one.should_alert) for one in peak.truth] == [
+        (0.0, 900.0, False),
+        (900.0, 1485.0, None),
+        (1485.0, 2385.0, False),
+    ]
+    assert score(peak, []).is_right
+    assert score(peak, [fired(900, 1500)]).is_right
+    assert score(peak, [fired(885, 1500)]).false_alerts == 1
+    assert score(peak, [fired(1530, 1600)]).false_alerts == 1
+    known = open_while_overdue(replace(peak, truth=(calm,)), until=900.0)
+    assert known.truth == (calm,)
 
 
 def test_a_scenario_seen_from_the_middle_keeps_its_truth() -> None:
