@@ -84,7 +84,7 @@ def benchmark(
     """Evaluate scenarios by our rules, Burrow's, Strimzi's and Grafana's, and compare."""
     console = Console(stderr=True)
     if variants or drawn:
-        raise typer.Exit(3 if _sweep(variants, drawn, seed, only, console) else 0)
+        raise typer.Exit(3 if _sweep(variants, drawn, seed, only, console, as_json) else 0)
     try:
         count, found = _read(scenarios) if scenarios else _built_in(variant)
         shown = track(found, "Scenarios", total=count, console=console, transient=True)
@@ -101,8 +101,8 @@ def benchmark(
         _print(Console(), evaluated)
 
 
-def _sweep(variants: int, drawn: int, seed: int, only: str, console: Console) -> int:
-    """Print what we are wrong on, and return on how many scenarios."""
+def _sweep(variants: int, drawn: int, seed: int, only: str, console: Console, as_json: bool) -> int:
+    """Print what we are wrong on, or everything as JSON; return on how many scenarios."""
     made = [
         (name, make, variant)
         for variant in range(1, variants + 1)
@@ -121,12 +121,16 @@ def _sweep(variants: int, drawn: int, seed: int, only: str, console: Console) ->
         evaluated.append(evaluate_scenario(scenario))
         found = evaluated[-1].scores[OURS]
         found_of.setdefault(name, []).append(found)
-        if not found.is_right or found.flaps:
+        if not as_json and (not found.is_right or found.flaps):
             print(
                 f"{scenario.name} (polls of {scenario.poll_seconds:g} s): {found.result}; "
                 f"{found.missed} missed, {found.false_alerts} false, {found.flaps} flaps",
                 flush=True,
             )
+    wrong = sum(not one.scores[OURS].is_right for one in evaluated)
+    if as_json:
+        print(json.dumps(as_document(evaluated)))
+        return wrong
     for name, scores in found_of.items():
         delays = [delay for one in scores for delay in one.delays]
         overdue = [late for one in scores for late in one.overdue]
@@ -135,7 +139,6 @@ def _sweep(variants: int, drawn: int, seed: int, only: str, console: Console) ->
             late = f"; {duration(max(overdue))} at most after it was overdue" if overdue else ""
             print(f"{name}: notified after {usual} (median), {longest} at most{late}")
     _print_totals(Console(), evaluated)
-    wrong = sum(not one.scores[OURS].is_right for one in evaluated)
     print(f"{len(evaluated) - wrong} of {len(evaluated)} right")
     return wrong
 

@@ -186,6 +186,17 @@ def test_ours_is_right_on(family: str) -> None:
     assert classified.scores["headroom"].result == "right", classified.fired["headroom"]
 
 
+@pytest.mark.parametrize(
+    ("family", "variant"),
+    [
+        pytest.param("clock_skew", 9788, id="minutes without a poll are no lateness"),
+        pytest.param("rolling_deploy", 10008, id="the others have more to do, for a time"),
+    ],
+)
+def test_no_alert_on_what_was_once_false(family: str, variant: int) -> None:
+    assert ours(families()[family](variant)) == []
+
+
 @pytest.mark.parametrize("variant", [0, *exhaustive(*VARIANTS)])
 @pytest.mark.parametrize("family", FIRST_SIGHT)
 def test_each_trouble_of_a_new_installation_is_told_within_ten_minutes(
@@ -278,3 +289,14 @@ def test_variants_are_counted_and_what_is_told_is_timed() -> None:
     assert result.exit_code == 0, result.output
     assert "hung_unseen: notified after" in result.stdout
     assert "1 of 1 right" in result.stdout
+
+
+def test_variants_and_drawn_ones_are_printed_as_json_too() -> None:
+    result = CliRunner().invoke(
+        app, ["benchmark", "--variants", "1", "--drawn", "1", "--only", "hung_unseen", "--json"]
+    )
+
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert len({one["name"] for one in found["scenarios"]}) == 2
+    assert found["totals"]["headroom"]["right"] == 2
