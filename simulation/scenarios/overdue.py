@@ -17,27 +17,25 @@ def overdue_times(scenario: Scenario, begin: float, end: float) -> list[tuple[fl
     """Return from when to when the group was overdue in a part of a scenario.
 
     It is overdue where the oldest unread message is older than the objective at every poll for as
-    long as the objective, as the scenario goes on to show. What is as late before and after, with
-    shorter pauses than the objective, belongs to it: a dip of a poll or two is no end.
+    long as the objective, as the scenario goes on to show. A dip of less than that is no end of it.
     """
     late: dict[float, bool] = {}
     for part in scenario.partitions:
         for at, age in _ages(part):
             if begin <= at <= end:
                 late[at] = late.get(at, False) or age >= OBJECTIVE_SECONDS
-    spans: list[tuple[float, float, bool]] = []
+    spans: list[tuple[float, float]] = []
     run: float | None = None
     for at in sorted(late):
         if not late[at]:
             run = None
             continue
         run = at if run is None else run
-        since, is_overdue = at, at - run >= OBJECTIVE_SECONDS
         if spans and at - spans[-1][1] < OBJECTIVE_SECONDS:
-            since, _, was_overdue = spans.pop()
-            is_overdue = is_overdue or was_overdue
-        spans.append((since, at, is_overdue))
-    return [(since, last) for since, last, is_overdue in spans if is_overdue]
+            spans[-1] = (spans[-1][0], at)
+        elif at - run >= OBJECTIVE_SECONDS:
+            spans.append((run, at))
+    return spans
 
 
 def open_while_overdue(scenario: Scenario, until: float = inf) -> Scenario:
