@@ -40,12 +40,12 @@ from lake.maintenance.lease import Hold
 from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES
 from lake.storage.current_store import CurrentStore
 from lake.storage.store import Lake
+from runtime.clock_steps import ClockSteps
 
 SERVICE = "service"
 """Under this name the store keeps what the service says of itself."""
 
 _FORGET_EVERY_SECONDS = 3600.0
-_STEP_SECONDS = 0.5
 _log = logging.getLogger(__name__)
 
 
@@ -156,7 +156,8 @@ class AlertingService:
             _log.error("%s", line)
         self._rules_stamp = stamp_of(own.rules)
         self._started_at = clock()
-        self._ahead = self._started_at - time.monotonic()
+        self._clock_steps = ClockSteps(time.monotonic)
+        self._clock_steps.step(self._started_at)
         self._forgot_at = clock()
         self._ended = ended or threading.Event()
         self._intervals = NotificationIntervals(
@@ -272,9 +273,7 @@ class AlertingService:
     def _now(self) -> float:
         """Return the time, by which no sample is old only since this machine's clock was set."""
         now = self._clock()
-        before, self._ahead = self._ahead, now - time.monotonic()
-        if abs(self._ahead - before) >= _STEP_SECONDS:
-            _log.warning("this machine's clock was set by %+.1f s", self._ahead - before)
+        if self._clock_steps.step(now):
             self._evaluator.watch_anew(now)
         return now
 

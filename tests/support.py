@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 import uuid
@@ -20,6 +21,7 @@ from demo.kafka.cluster import KafkaCluster
 from lake.schemas.model import Table
 from lake.storage.store import Lake
 from lake.storage.table_maintenance import maintain_table
+from runtime.processes import Child
 
 T = TypeVar("T")
 
@@ -221,3 +223,21 @@ def wait_until_in_sync(cluster: KafkaCluster) -> None:
         )
 
     eventually(in_sync, timeout_seconds=60, what="full set of in-sync replicas")
+
+
+def freeze(child: Child) -> None:
+    """Stop a process and its group, so that its connections stay open and nothing answers.
+
+    A busy machine stops threads some time after the signal: until then they still answer.
+    """
+    child.signal(signal.SIGSTOP)
+    eventually(lambda: not _has_running_threads(child.pid), what="threads that have stopped")
+
+
+def _has_running_threads(group: int) -> bool:
+    """Return whether a thread of a process group is neither stopped nor gone."""
+    listed = subprocess.run(
+        ["ps", "-eLo", "pgid=,stat="], capture_output=True, text=True, check=True
+    )
+    threads = map(str.split, listed.stdout.splitlines())
+    return any(int(pgid) == group and state[0] not in "TZX" for pgid, state in threads)

@@ -1,4 +1,4 @@
-"""Certificates for the servers and clients of tests."""
+"""Certificates for servers and clients of tests and benchmarks."""
 
 from __future__ import annotations
 

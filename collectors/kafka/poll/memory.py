@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 
 import polars as pl
 
@@ -30,12 +30,10 @@ from collectors.kafka.poll.written_on_change import WrittenOnChange
 from collectors.kafka.time_lag.time_lags import TimeLags
 from lake.schemas.model import Table
 from lake.schemas.tables import CLUSTER_SETTINGS, TOPICS, WRITTEN_EVERY_SECONDS
-
-log = logging.getLogger(__name__)
+from runtime.clock_steps import ClockSteps
 
 # Goes on while the machine sleeps, where the system has such a clock.
 _STEADY_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-_STEP_SECONDS = 0.5
 
 
 def _written(table: Table) -> WrittenOnChange:
@@ -71,17 +69,17 @@ class Memory:
     settings_written: WrittenOnChange = field(default_factory=lambda: _written(CLUSTER_SETTINGS))
     changes: ClusterChanges = field(default_factory=ClusterChanges)
     samples: DeadLetterSamples = field(default_factory=DeadLetterSamples)
-    _clock_offset: float | None = None
+    _clock: ClockSteps = field(
+        default_factory=lambda: ClockSteps(partial(time.clock_gettime, _STEADY_CLOCK))
+    )
 
     def follow_clock(self, now: datetime) -> None:
         """Move the times that were taken from this machine's clock along where that was set.
 
         Else a clock that was set back would stop all timelines until it is where it was before.
         """
-        offset = now.timestamp() - time.clock_gettime(_STEADY_CLOCK)
-        before, self._clock_offset = self._clock_offset, offset
-        if before is None or abs(offset - before) < _STEP_SECONDS:
+        step = self._clock.step(now.timestamp())
+        if not step:
             return
-        log.warning("this machine's clock was set by %+.1f s", offset - before)
         for timed in (self.time_lags, self.commit_times, self.group_states):
-            timed.shift(offset - before)
+            timed.shift(step)

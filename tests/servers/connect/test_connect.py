@@ -25,7 +25,7 @@ from config.settings import Settings
 from demo.kafka.cluster import KafkaCluster
 from runtime.java import Java
 from tests.servers.connect.server import RunningConnect, running_connect
-from tests.support import eventually
+from tests.support import eventually, freeze
 
 pytestmark = pytest.mark.kafka
 
@@ -344,7 +344,7 @@ def test_a_worker_that_dies_and_comes_back(world: World) -> None:
 
 
 def test_a_frozen_worker_costs_the_time_of_a_request(world: World) -> None:
-    world.connect.child.signal(signal.SIGSTOP)
+    freeze(world.connect.child)
     try:
         start = datetime.now(UTC)
         results = world.poll()

@@ -24,7 +24,7 @@ from config.settings import ClusterSettings, Settings
 from demo.rabbitmq.node import ADMINISTRATOR, HOST, RabbitServer, find_rabbitmq
 from runtime.processes import Child, ProcessGroup, wait_until
 from runtime.services import Service
-from tests.support import eventually, unavailable
+from tests.support import freeze, unavailable
 
 
 @dataclass
@@ -56,14 +56,8 @@ class Running:
         )
 
     def freeze(self) -> None:
-        """Let it answer nothing; its connections stay open.
-
-        A busy machine stops threads some time after the signal: until then they still answer.
-        """
-        self.node.signal(signal.SIGSTOP)
-        pid = self.node.pid
-        group = [one for one in descendants(pid) if runs(one) and os.getpgid(one) == pid]
-        eventually(lambda: all(map(_is_stopped, group)), what="a node of which no thread runs")
+        """Let it answer nothing; its connections stay open."""
+        freeze(self.node)
 
     def thaw(self) -> None:
         """Let it go on."""
@@ -157,9 +151,3 @@ def runs(pid: int) -> bool:
     except (ProcessLookupError, FileNotFoundError):
         return False
     return state != "Z"
-
-
-def _is_stopped(pid: int) -> bool:
-    """Return whether every thread of a process was stopped by a signal."""
-    threads = Path(f"/proc/{pid}/task").glob("*/stat")
-    return all(stat.read_text().rsplit(")", 1)[1].split()[0] == "T" for stat in threads)
