@@ -312,7 +312,12 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
             is_lasting=stays_late
             and found.newest.at - found.working_since >= rules.lasting_seconds
             and not peers.are_draining
-            and (growth is None or not growth.is_swinging or trend.growth_per_second > 0),
+            and (
+                growth is None
+                or not growth.is_swinging
+                or found.exceeds_yesterday is True  # no peak that it came back from
+                or trend.growth_per_second > 0
+            ),
         )
     return keeps_up
 

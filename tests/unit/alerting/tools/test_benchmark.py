@@ -43,6 +43,8 @@ ALWAYS = {
 }
 """A scenario of each kind of thing that happens to a group; the others are exhaustive."""
 VARIANTS = range(1, 5)
+OVERDUE_SECONDS = 180.0
+"""Within that a group that is overdue is to be told of."""
 FIRST_SIGHT = (
     *("crashing_before", "hung_before", "losing_before"),
     *("overloaded_before", "stopped_from_the_start"),
@@ -197,6 +199,13 @@ def test_no_alert_on_what_was_once_false(family: str, variant: int) -> None:
     assert ours(families()[family](variant)) == []
 
 
+def test_a_peak_above_yesterdays_that_pauses_is_told_while_it_matters() -> None:
+    scenario = families()["season_outgrown"](2)
+
+    [told] = score(scenario, ours(scenario)).overdue
+    assert told <= OVERDUE_SECONDS
+
+
 @pytest.mark.parametrize("variant", [0, *exhaustive(*VARIANTS)])
 @pytest.mark.parametrize("family", FIRST_SIGHT)
 def test_each_trouble_of_a_new_installation_is_told_within_ten_minutes(
@@ -216,7 +225,10 @@ def test_each_trouble_of_a_new_installation_is_told_within_ten_minutes(
 def test_ours_is_right_on_other_rates_cadences_and_lengths(family: str, variant: int) -> None:
     scenario = families()[family](variant)
 
-    assert score(scenario, ours(scenario)).result == "right"
+    found = score(scenario, ours(scenario))
+
+    assert found.result == "right"
+    assert max(found.overdue, default=0.0) <= OVERDUE_SECONDS
 
 
 def test_there_are_enough_scenarios_and_variants_differ() -> None:
