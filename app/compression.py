@@ -20,7 +20,8 @@ class CompressedFiles:
 
     Their names hold a hash of their content, so that what was compressed once stays right; there
     are as many as the package has. The answer itself is always the server's: who may ask for what
-    is its business.
+    is its business. It may end early, as when the browser went on to another page: such an answer
+    is never kept, or nobody would ever get the rest.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -46,9 +47,9 @@ class CompressedFiles:
         if started is None:
             return
         body = b"".join(parts)
-        if started["status"] == 200:
+        headers = MutableHeaders(raw=list(started["headers"]))
+        if started["status"] == 200 and headers.get("Content-Length") == str(len(body)):
             body = await self._compressed(scope["path"], body)
-            headers = MutableHeaders(raw=list(started["headers"]))
             headers["Content-Encoding"] = "gzip"
             headers["Content-Length"] = str(len(body))
             headers.add_vary_header("Accept-Encoding")

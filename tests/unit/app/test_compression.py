@@ -16,6 +16,7 @@ class Files:
 
     def __init__(self, status: int = 200) -> None:
         self.status = status
+        self.ends_early = False
         self.asked: list[str] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -24,6 +25,8 @@ class Files:
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         middle = len(SCRIPT) // 2
         for part, more in ((SCRIPT[:middle], True), (SCRIPT[middle:], False)):
+            if self.ends_early and not more:
+                return
             await send({"type": "http.response.body", "body": part, "more_body": more})
 
 
@@ -89,3 +92,15 @@ def test_what_the_server_refuses_stays_refused() -> None:
     status, found, body = ask(app, accept_encoding="gzip")
     assert (status, body) == (400, SCRIPT)
     assert "content-encoding" not in found
+
+
+def test_an_answer_that_ended_early_is_kept_for_nobody() -> None:
+    files = Files()
+    app = CompressedFiles(files)
+    files.ends_early = True
+    _, headers, _ = ask(app, accept_encoding="gzip")
+    assert "content-encoding" not in headers
+
+    files.ends_early = False
+    _, _, body = ask(app, accept_encoding="gzip")
+    assert gzip.decompress(body) == SCRIPT
