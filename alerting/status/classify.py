@@ -145,6 +145,9 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
                 f"{messages(lag)} wait.",
                 since=absence.since,
             )
+        stalled_before = _stalled(found, peers, rules)
+        if stalled_before is not None:
+            return stalled_before  # that its members left is no end of it
         return StatusDecision(
             status=Status.OK,
             reason=f"Just away: no members for {duration(absent)}; {messages(lag)} wait.",

@@ -201,8 +201,8 @@ def _not_identified(intervals: Intervals, found: Estimate | None, rules: Capacit
         missing = "no member was ever busy without a pause"
     elif samples < rules.minimum_samples or episodes < rules.minimum_episodes:
         missing = (
-            f"{samples} intervals without waiting in {episodes} episodes; "
-            f"{rules.minimum_samples} in {rules.minimum_episodes} are needed"
+            f"of {rules.minimum_samples} intervals without waiting that are needed {samples} were "
+            f"seen, of {rules.minimum_episodes} episodes {episodes}"
         )
     else:
         width = found.half_width if found is not None else 0.0

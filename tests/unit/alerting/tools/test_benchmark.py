@@ -206,6 +206,12 @@ def test_a_peak_above_yesterdays_that_pauses_is_told_while_it_matters() -> None:
     assert told <= OVERDUE_SECONDS
 
 
+def test_members_that_leave_a_stalled_group_end_no_alert() -> None:
+    [alert] = ours(families()["crash_loop"](3))
+
+    assert not alert.resolved
+
+
 @pytest.mark.parametrize("variant", [0, *exhaustive(*VARIANTS)])
 @pytest.mark.parametrize("family", FIRST_SIGHT)
 def test_each_trouble_of_a_new_installation_is_told_within_ten_minutes(
