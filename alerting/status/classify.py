@@ -148,6 +148,13 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         stalled_before = _stalled(found, peers, rules)
         if stalled_before is not None:
             return stalled_before  # that its members left is no end of it
+        if found.waiting.returns and found.waiting_seconds >= rules.half_window_seconds:
+            return StatusDecision(
+                status=Status.STOPPED,
+                reason="Stopped: its members came back, committed nothing and left again; "
+                f"{messages(lag)} wait.",
+                since=found.waiting.since,
+            )
         return StatusDecision(
             status=Status.OK,
             reason=f"Just away: no members for {duration(absent)}; {messages(lag)} wait.",

@@ -206,8 +206,9 @@ def test_a_peak_above_yesterdays_that_pauses_is_told_while_it_matters() -> None:
     assert told <= OVERDUE_SECONDS
 
 
-def test_members_that_leave_a_stalled_group_end_no_alert() -> None:
-    [alert] = ours(families()["crash_loop"](3))
+@pytest.mark.parametrize("family", ["crash_loop", "crashing_before"])
+def test_members_that_leave_again_end_no_alert(family: str) -> None:
+    [alert] = ours(families()[family](3))
 
     assert not alert.resolved
 
