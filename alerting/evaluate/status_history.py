@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import polars as pl
 
@@ -23,11 +23,12 @@ from alerting.status.model import (
     PartitionWindow,
 )
 from lake.errors import LakeError
+from lake.schemas.model import Table
 from lake.schemas.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
 from lake.storage.store import Lake
 
 RECALL_SECONDS = 20.0
-"""History is read for no longer than this: the first evaluation waits for it."""
+"""For so long the first evaluation reads history, and each one after it what is left."""
 
 MOST_RECALLED_ROWS = 2_000_000
 """No more rows of history are held at once."""
@@ -44,7 +45,7 @@ class GroupMemory:
     """Remembers polls, so that each evaluation reads the newest ones alone.
 
     At the first look at a cluster it reads its history: the polls that a long memory keeps, fewer
-    of them the older they are.
+    of them the older they are. From a slow store that takes some evaluations.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class GroupMemory:
         self._lake = lake
         self._objective = objective
         self._watches: dict[str, LagWatch] = {}
+        self._recalled: dict[str, _Recalled] = {}
 
     def newest_at(self, cluster: str) -> float | None:
         """Return the newest poll that is known of a cluster, in Unix seconds."""
@@ -61,16 +63,24 @@ class GroupMemory:
 
     def statuses(self, frames: Frames) -> dict[GroupKey, GroupStatus]:
         """Take over the newest polls and return what each group is doing."""
-        watch = self._watches.get(frames.cluster)
+        cluster = frames.cluster
         offsets, groups = same_polls(
             (frames.rows(GROUP_OFFSETS), frames.rows(GROUPS)),
             timedelta(seconds=DEFAULT_STATUS_RULES.harmless_polls * frames.interval_seconds),
         )
-        if watch is None:
-            watch = self._watches[frames.cluster] = LagWatch(frames.cluster, self._objective)
-            before = self._recalled(frames)
-            offsets = pl.concat([*before[0], offsets.select(_OFFSETS)])
-            groups = pl.concat([*before[1], groups])
+        is_new = cluster not in self._watches
+        if is_new:
+            self._recalled[cluster] = _Recalled(self._lake)
+        recalled = self._recalled.get(cluster)
+        if recalled is not None:
+            is_whole = recalled.read_on(frames)
+            if is_new or is_whole:
+                self._watches[cluster] = LagWatch(cluster, self._objective)
+                offsets = pl.concat([*recalled.offsets, offsets.select(_OFFSETS)])
+                groups = pl.concat([*recalled.groups, groups])
+            if is_whole:
+                del self._recalled[cluster]
+        watch = self._watches[cluster]
         watch.add(offsets, groups)
         found = watch.statuses(frames.now)
         for key in unread_groups(frames):
@@ -87,45 +97,61 @@ class GroupMemory:
         watch = self._watches.get(cluster)
         return pl.DataFrame(schema=PARTITION_LAG) if watch is None else watch.clear_partitions()
 
-    def _recalled(self, frames: Frames) -> tuple[list[pl.DataFrame], list[pl.DataFrame]]:
-        """Return the history of offsets and groups, as many as can be read in time.
+
+class _Recalled:
+    """The history of one cluster, as far as it was read; its polls are in no order."""
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+        self._read: set[datetime] = set()
+        self.offsets: list[pl.DataFrame] = []
+        self.groups: list[pl.DataFrame] = []
+
+    def read_on(self, frames: Frames) -> bool:
+        """Read what is left, as much as can be read in time; return whether nothing is left.
 
         The newest poll is read first. Each kept poll is read by itself, since the polls in between
-        are far more than what is kept.
+        are far more than what is kept. What cannot be read is left out.
         """
-        first = frames.at - timedelta(seconds=HISTORY_SECONDS)
-        known = set(frames.rows(GROUP_OFFSETS)["observed_at"].unique().to_list())
-        offsets: list[pl.DataFrame] = []
-        groups: list[pl.DataFrame] = []
         ends_at = time.monotonic() + RECALL_SECONDS
+        rows = sum(one.height for one in self.offsets)
         try:
-            polls = self._lake.read(
-                COLLECTIONS,
-                pl.col("section") == GROUP_OFFSETS.name,
-                since=first,
-                until=frames.at,
-                cluster=frames.cluster,
-                columns=["observed_at"],
-            )
-            times = polls["observed_at"].unique().sort().to_list()
-            kept = kept_of([*(at.timestamp() for at in times), frames.now])[:-1]
-            wanted = [times[index] for index in kept if times[index] not in known]
-            rows = 0
-            for at in reversed(wanted):
-                if time.monotonic() > ends_at or rows > MOST_RECALLED_ROWS:
+            for at in self._wanted(frames):
+                if rows > MOST_RECALLED_ROWS:
                     break
-                after = at + timedelta(microseconds=1)
-                for table, found, columns in (
-                    (GROUP_OFFSETS, offsets, list(_OFFSETS)),
-                    (GROUPS, groups, list(GROUPS.polars_schema)),
-                ):
-                    found.insert(
-                        0,
-                        self._lake.read(
-                            table, since=at, until=after, cluster=frames.cluster, columns=columns
-                        ),
-                    )
-                rows += offsets[0].height
+                if time.monotonic() > ends_at:
+                    _log.warning("%s: the history of statuses is still being read", frames.cluster)
+                    return False
+                offsets = self._poll(GROUP_OFFSETS, at, frames, list(_OFFSETS))
+                groups = self._poll(GROUPS, at, frames)
+                self._read.add(at)
+                self.offsets.append(offsets)
+                self.groups.append(groups)
+                rows += offsets.height
         except LakeError as error:
             _log.warning("%s: the history of statuses cannot be read: %s", frames.cluster, error)
-        return offsets, groups[-len(offsets) :] if offsets else []
+        return True
+
+    def _wanted(self, frames: Frames) -> list[datetime]:
+        """Return the polls that a long memory keeps and that are not known, the newest first."""
+        polls = self._lake.read(
+            COLLECTIONS,
+            pl.col("section") == GROUP_OFFSETS.name,
+            (pl.col("rows") > 0).fill_null(True),
+            since=frames.at - timedelta(seconds=HISTORY_SECONDS),
+            until=frames.at,
+            cluster=frames.cluster,
+            columns=["observed_at"],
+        )
+        times: list[datetime] = polls["observed_at"].unique().sort().to_list()
+        kept = kept_of([*(at.timestamp() for at in times), frames.now])[:-1]
+        known = self._read.union(frames.rows(GROUP_OFFSETS)["observed_at"].unique())
+        return [at for index in reversed(kept) if (at := times[index]) not in known]
+
+    def _poll(
+        self, table: Table, at: datetime, frames: Frames, columns: list[str] | None = None
+    ) -> pl.DataFrame:
+        after = at + timedelta(microseconds=1)
+        return self._lake.read(
+            table, since=at, until=after, cluster=frames.cluster, columns=columns
+        )
