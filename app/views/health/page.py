@@ -39,8 +39,9 @@ elif collections is not None:
     components.headline(
         *map(escape, view_model.sentence(sections, view.now, view.interval_seconds))
     )
+    shown = view_model.table_rows(sections, view.now, view.interval_seconds)
     tables.show(
-        view_model.table_rows(sections, view.now, view.interval_seconds),
+        shown,
         {
             "section": Column("section", width=190),
             "label": Column(
@@ -71,7 +72,8 @@ elif collections is not None:
             when = clock(before[0]["last_at"], view.zone, now=view.now)
             text += f" Until {when} {escape(before[0]['collector'])} did."
         st.markdown(text)
-    for row in sections.filter(pl.col("error").is_not_null()).iter_rows(named=True):
+    wrong = shown.filter(pl.col("error").is_not_null(), pl.col("state") != "over")
+    for row in wrong.iter_rows(named=True):
         st.markdown(
             f":red[:material/sync_problem:] **{escape(row['section'])}**: "
             f"{escape(row['error'])}  \n"

@@ -41,6 +41,13 @@ BADGE_STYLES: dict[str, BadgeStyle] = {
         meaning="The poll came too late.",
     ),
     "unknown": theme.UNSURE,
+    "over": BadgeStyle(
+        word="over",
+        symbol="·",
+        icon=":material/history_toggle_off:",
+        colour="gray",
+        meaning="It happened; polls since then were collected.",
+    ),
     "ok": BadgeStyle(
         word="ok", symbol="✓", icon=":material/check:", colour="gray", meaning="Collected in full."
     ),
@@ -59,17 +66,22 @@ WAITING = BadgeStyle(
 
 _LATE_POLLS = 4
 
+_MISHAPS = ("lake", "poll")
+"""Sections that have a row only when rows were lost, or a poll was left out or failed."""
+
 
 def sentence(sections: pl.DataFrame, now: datetime, interval_seconds: float) -> tuple[str, str]:
     """Return the page's headline and the sentence below it."""
     rows = table_rows(sections, now, interval_seconds)
-    bad = rows.filter(~pl.col("state").is_in(["ok"]))
+    bad = rows.filter(~pl.col("state").is_in(["ok", "over"]))
     newest = sections["observed_at"].max()
     when = age((now - newest).total_seconds()) if isinstance(newest, datetime) else UNKNOWN
     if bad.is_empty():
         return "Everything is collected", f"The newest poll was {when}."
     names = listing([name.replace("_", " ") for name in bad["section"].to_list()])
-    if bad.height == rows.height and set(bad["state"].to_list()) == {"late"}:
+    if bad.height == rows.filter(pl.col("state") != "over").height and set(
+        bad["state"].to_list()
+    ) == {"late"}:
         return "Nothing is being collected", f"The newest poll was {when}: do the collectors run?"
     of_all = f"{bad.height} of {count(rows.height, 'section')}"
     return f"{of_all} not collected in full", f"{names}. The newest poll was {when}."
@@ -78,8 +90,13 @@ def sentence(sections: pl.DataFrame, now: datetime, interval_seconds: float) -> 
 def table_rows(sections: pl.DataFrame, now: datetime, interval_seconds: float) -> pl.DataFrame:
     """Add each section's state and the age of its newest success; the worst first."""
     age_seconds = (pl.lit(now) - pl.col("last_success_at")).dt.total_milliseconds() / 1000
+    is_over = pl.col("section").is_in(_MISHAPS) & (
+        pl.col("last_success_at").max() > pl.col("observed_at")
+    )
     state = (
-        pl.when(pl.col("status") == "failed")
+        pl.when(is_over)
+        .then(pl.lit("over"))
+        .when(pl.col("status") == "failed")
         .then(pl.lit("failed"))
         .when(
             pl.col("interval_seconds").is_not_null()

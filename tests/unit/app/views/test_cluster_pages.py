@@ -226,6 +226,16 @@ def test_the_sentence_of_collection_health() -> None:
     assert health_view_model.sentence(bad, at(3), 5.0)[0] == "1 of 2 sections not collected in full"
 
 
+def test_lost_rows_are_over_once_a_newer_poll_was_collected() -> None:
+    lost = section("lake", "failed", 1.0, interval_seconds=None)
+    before = section_rows(rows(COLLECTIONS, section("groups"), lost))
+    after = section_rows(rows(COLLECTIONS, section("groups", "ok", 5.0), lost))
+
+    assert health_view_model.sentence(before, at(3), 5.0)[0].startswith("1 of 2 sections")
+    assert health_view_model.sentence(after, at(6), 5.0)[0] == "Everything is collected"
+    assert ["· over"] in health_view_model.table_rows(after, at(6), 5.0)["label"].to_list()
+
+
 @pytest.mark.parametrize(
     ("error", "step"),
     [
