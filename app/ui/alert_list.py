@@ -144,7 +144,7 @@ def alert_rows(
                 (f"{by.author} looks after it" if by else "", by is not None),
                 ("silenced", alert.id in quiet),
                 (f"under: {(causes or {}).get(alert.inhibited_by or '', '')}", alert.is_inhibited),
-                (f"came back {alert.flaps} times", alert.flaps > 0),
+                ("came back " + count(alert.flaps, "time"), alert.flaps > 0),
             )
             if is_so
         ]

@@ -165,7 +165,7 @@ def items(
                 (f"{by.author} looks after it" if by else "", by is not None),
                 ("silenced", cause.id in silenced),
                 ("no data", cause.no_data_since is not None),
-                (f"came back {cause.flaps} times", cause.flaps > 0),
+                ("came back " + count(cause.flaps, "time"), cause.flaps > 0),
                 ("over", one.ended_at is not None),
             )
             if is_so
