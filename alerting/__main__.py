@@ -33,6 +33,7 @@ from config.errors import ConfigError
 from config.load import load
 from config.logs import log_to_stderr
 from config.settings import Settings
+from config.visible import visible
 from lake.deploy_marks import deploy_mark
 from lake.deploy_marks import write as write_mark
 from lake.errors import LakeError, LeaseLostError
@@ -199,7 +200,8 @@ def _silence_lines(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         what = " ".join(row["matchers"]) or row["problem"]
         until = f"until {moment(row['ends_at'])}"
-        lines.append(f"{row['id']}  {what}  {until}  {row['author']}: {row['comment']}")
+        said = f"{row['id']}  {what}  {until}  {row['author']}: {row['comment']}"
+        lines.append(visible(said))
     return "\n".join(lines) or "no silence is on or to come"
 
 
@@ -226,7 +228,7 @@ def ack(
             comment=comment,
         )
         ask(settings, wanted)
-        print(f"{found[0].id} is acknowledged: {found[0].what}")
+        print(f"{found[0].id} is acknowledged: {visible(found[0].what)}")
 
 
 @app.command()
@@ -354,7 +356,7 @@ def _one_line() -> Iterator[None]:
 
 
 def _end(message: str, code: int) -> NoReturn:
-    print(message, file=sys.stderr)
+    print(*map(visible, message.splitlines()), sep="\n", file=sys.stderr)
     raise typer.Exit(code)
 
 

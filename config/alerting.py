@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from config.parts import LONGEST_INTERVAL_SECONDS, CredentialSettings, Name, Section
 from config.secret import Password, Secret
@@ -97,6 +97,15 @@ class AlertingSettings(Section):
         default=ALERT_HISTORY_DAYS, gt=0, description="how long history is kept"
     )
     targets: list[TargetSettings] = Field(default=[])
+
+    @field_validator("dashboard_url")
+    @classmethod
+    def _is_http(cls, value: str | None) -> str | None:
+        # It stands in messages, as a link that people click.
+        parts = urlsplit(value or "http://localhost")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("must read http://host:port or https://host:port")
+        return value
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:

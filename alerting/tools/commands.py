@@ -27,6 +27,7 @@ from alerting.status.phrases import duration, plural
 from alerting.tools.replay import Replayed, replay
 from alerting.tools.rule_tests import run_tests
 from config.settings import Settings
+from config.visible import visible
 from lake.storage.store import Lake
 
 LONGEST_SECONDS = 7 * 86400.0
@@ -115,7 +116,7 @@ def replay_command(
             one["labels"].get("cluster", ""),
             f"{one['what']}{held}",
         )
-        table.add_row(*(Text(cell) for cell in cells))
+        table.add_row(*(Text(visible(cell)) for cell in cells))
     if rows:
         out.print(table)
     out.print(
@@ -179,7 +180,7 @@ def test_notify_command(settings: Settings, only: Sequence[str], as_json: bool) 
         )
         if not as_json:
             word = "took it" if took else "FAILED"
-            print(f"{target.name} ({target.kind}): {word}: {said}", flush=True)
+            print(f"{target.name} ({target.kind}): {word}: {visible(said)}", flush=True)
     if as_json:
         print(json.dumps({"targets": results}, indent=2))
     return all(result["ok"] for result in results)

@@ -13,6 +13,7 @@ from alerting.inputs.lake_rows import at, read_range
 from alerting.notify.wording import moment
 from alerting.status.explain import Explanation, explain
 from alerting.status.model import DEFAULT_STATUS_RULES
+from config.visible import visible
 from lake.storage.store import Lake
 
 
@@ -59,13 +60,15 @@ def print_explanation(console: Console, row: dict[str, Any]) -> None:
     """Print an explanation for a person to read."""
 
     def said(text: str) -> None:
-        console.print(text, markup=False, highlight=False)
+        console.print(visible(text), markup=False, highlight=False)
 
     said(f"{row['group']} on {row['cluster']} at {moment(row['at'])}: {row['status']}")
     said(row["reason"])
     if row["partition"] is None:
         return
-    said(f"\n{row['partition']} decides: {row['partition_reason']}\n")
+    console.print()
+    said(f"{row['partition']} decides: {row['partition_reason']}")
+    console.print()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("measured", "value", "compared with"):
         table.add_column(column, overflow="fold")

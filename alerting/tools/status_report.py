@@ -20,6 +20,7 @@ from alerting.rules.rule_file import usable_rules
 from alerting.service import SERVICE, is_quiet
 from alerting.status.model import Status
 from alerting.status.phrases import duration
+from config.visible import visible
 from lake.errors import LakeError
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS
 from lake.storage.current_store import CurrentStore
@@ -87,7 +88,7 @@ def print_status(console: Console, found: dict[str, Any]) -> None:
     if found["service"] is None:
         console.print("The alerting service has not run on this store yet.")
     for problem in found["problems"]:
-        console.print(Text(problem, "yellow"), soft_wrap=True)
+        console.print(Text(visible(problem), "yellow"), soft_wrap=True)
     for title in ("firing", "inhibited", "pending"):
         rows = found[title]
         console.print(Text(f"{title.replace('_', ' ')}: {len(rows)}", "bold"))
@@ -116,20 +117,21 @@ def print_status(console: Console, found: dict[str, Any]) -> None:
                 duration(row["age_seconds"]),
                 ", ".join(marks),
             )
-            table.add_row(*(Text(str(cell)) for cell in cells))
+            table.add_row(*(Text(visible(cell)) for cell in cells))
         console.print(table)
     for row in found["clusters"]:
         _print_cluster(console, row)
     for target in found["targets"]:
         waits = f", {target['waiting']} wait: {target['answer']}" if target["waiting"] else ""
         lost = f", {target['failed']} given up" if target["failed"] else ""
-        console.print(Text(f"target {target['target']}: {target['sent']} sent{waits}{lost}"))
+        said = f"target {target['target']}: {target['sent']} sent{waits}{lost}"
+        console.print(Text(visible(said)))
 
 
 def _print_cluster(console: Console, row: dict[str, Any]) -> None:
     if row["evaluated_at"] is None:
         why = row.get("unreadable", "not evaluated yet")
-        console.print(Text(f"cluster {row['cluster']}: {why}"))
+        console.print(Text(visible(f"cluster {row['cluster']}: {why}")))
         return
     late = row["not_ok"]
     console.print(
@@ -140,4 +142,5 @@ def _print_cluster(console: Console, row: dict[str, Any]) -> None:
     )
     for group in late:
         least = " or earlier" if group["since_at_least"] else ""
-        console.print(Text(f"  {group['group']}: {group['status']} since {group['since']}{least}"))
+        said = f"{group['group']}: {group['status']} since {group['since']}{least}"
+        console.print(Text(f"  {visible(said)}"))

@@ -10,6 +10,8 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from math import floor, isfinite, log10
 
+from config.visible import visible
+
 UNKNOWN = "unknown"
 """What stands where a value is not known."""
 
@@ -148,16 +150,20 @@ def listing(names: list[str], *, limit: int = 3) -> str:
 
 _SHOWN = 500
 _SPECIAL = set("\\`*_{}[]()#+-!|<>$:~^")
+_JOINER = "\u2060"
+# Markdown makes a link of these even where they are escaped.
+_LINK = re.compile(r"www(?=\.)|:(?=//)|@", re.IGNORECASE)
 
 
 def escape(text: str) -> str:
-    """Take the meaning from every character that Markdown would interpret, and from line ends.
+    """Take the meaning from all that Markdown would interpret: characters, line ends, addresses.
 
     A text of more than 1,000 characters is cut in the middle; the first and the last 500 stay.
     """
     if len(text) > 2 * _SHOWN:
         text = f"{text[:_SHOWN]} … {text[-_SHOWN:]}"
     line = " ".join(part.strip() for part in text.splitlines()) if "\n" in text else text
+    line = _LINK.sub(rf"\g<0>{_JOINER}", visible(line))
     return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in line)
 
 

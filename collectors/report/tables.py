@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from textwrap import wrap
 
@@ -12,11 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from collectors.report.document import COUNTS, KAFKA, PollReport, SourceCheck
+from config.visible import visible
 
 _INDENT = " " * 13
 _NARROWEST = 20
-# What a terminal would obey instead of showing it.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def print_report(console: Console, report: PollReport) -> None:
@@ -217,7 +215,7 @@ def _values(row: Mapping[str, object], *names: str) -> list[object]:
 
 
 def _shown(value: object) -> str:
-    return "unknown" if value is None else _CONTROL.sub("\ufffd", str(value))
+    return "unknown" if value is None else visible(value)
 
 
 def _sum(values: Iterable[int | None]) -> str:

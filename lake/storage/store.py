@@ -186,7 +186,12 @@ class Lake:
             frame = frame.filter(pl.col("date") <= until.date(), pl.col(table.time) < until)
         if cluster is not None:
             frame = frame.filter(pl.col("cluster") == cluster)
-        present = frame.collect_schema().names()
+        try:
+            present = frame.collect_schema().names()
+        except pl.exceptions.PolarsError as error:  # it lacks a column that it is narrowed by
+            raise UnreadableTableError(
+                f"{table.name}: {self.uri(table)} cannot be read: {one_line(error)}"
+            ) from error
         return frame.select(
             (pl.col(name) if name in present else pl.lit(None).alias(name)).cast(type_)
             for name, type_ in table.polars_schema.items()

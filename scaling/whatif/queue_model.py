@@ -25,7 +25,11 @@ DRAINED_SECONDS = 10.0
 
 _POINTS = 180
 _MOST_CONSUMERS = 2000
+_MOST_PARTITIONS = 10_000
+_MOST_CAPACITY = 1e9
 _STEPS = 40_000
+_CELLS = 30_000_000
+"""Steps times partitions of one run: seconds of work, and some hundred megabytes."""
 
 
 class SimulationError(ValueError):
@@ -205,8 +209,14 @@ def _check(inputs: WhatIfInputs, change: WhatIfChange, hours: float) -> None:
     if not 0 < hours <= 24 * 31:
         raise SimulationError("hours: more than 0, at most 744 (31 days)")
     capacity = change.capacity_per_second
-    if inputs.capacity_per_second <= 0 or (capacity is not None and capacity <= 0):
-        raise SimulationError("the capacity of a consumer must be more than 0 messages per second")
+    for each in (inputs.capacity_per_second, 1.0 if capacity is None else capacity):
+        if not 0 < each <= _MOST_CAPACITY:
+            raise SimulationError(
+                "the capacity of a consumer must be more than 0 messages per second, at most 1e9"
+            )
+    partitions = max(sum(inputs.topics.values()), change.partitions or 0)
+    if partitions > _MOST_PARTITIONS:
+        raise SimulationError(f"partitions: at most {_MOST_PARTITIONS} can be simulated")
     campaign = change.campaign
     if change.arrival_factor < 0 or (campaign is not None and campaign.factor < 0):
         raise SimulationError("arrivals cannot be multiplied by a negative number")
@@ -229,7 +239,8 @@ def _run(inputs: WhatIfInputs, change: WhatIfChange, hours: float, seed: int) ->
     seconds = hours * 3600.0
     consumers = inputs.consumers if change.consumers is None else change.consumers
     partitions = sum(inputs.topics.values())
-    step = max(1.0, float(np.ceil(seconds / _STEPS)))
+    most = max(1, partitions, change.partitions or 0)
+    step = max(1.0, float(np.ceil(seconds / min(_STEPS, _CELLS / most))))
     simulation = Simulation(_workload(inputs, change, consumers), seed, step_seconds=step)
     if change.partitions is not None and change.partitions > partitions:
         partitions = change.partitions

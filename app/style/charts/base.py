@@ -13,6 +13,7 @@ import polars as pl
 
 from app.style.format import THIN
 from app.style.theme import Palette
+from config.visible import visible
 
 CONFIG: dict[str, Any] = {"displayModeBar": False, "responsive": True, "scrollZoom": False}
 """Plotly's settings for every figure of the pages."""
@@ -184,7 +185,7 @@ def put_time_axis(made: Plot, axis: Axis) -> None:
 
 def plain(text: str) -> str:
     """Return a text of others as Plotly shows it as it is: it reads tags and links in texts."""
-    return escape(text, quote=False)
+    return escape(visible(text), quote=False)
 
 
 def with_gaps(

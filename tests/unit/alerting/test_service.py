@@ -216,6 +216,27 @@ def test_silences_that_once_stopped_everything_are_made_listed_and_ended(
     assert "no silence" in alerting(folder, "silence", "--list").output
 
 
+def test_what_a_terminal_would_obey_is_not_printed(folder: Path, start: Start) -> None:
+    hostile = "\x1b]0;owned\x07\x9b31m\u202ebatch"
+    service = start()
+    service.evaluate()
+    damage(folder, r"UPDATE alerts SET body = replace(body, 'roker', '\u001b]0;owned\u202e')")
+    made = alerting(
+        folder, "silence", f"group={hostile}", "--for", "2h", "--author", hostile, "--comment", "x"
+    )
+    said = [
+        made,
+        alerting(folder, "silence", "--list"),
+        alerting(folder, "status"),
+        alerting(folder, "ack", hostile),
+        *(alerting(folder, "ack", one.id) for one in service.store.alerts().values()),
+        alerting(folder, "explain", hostile),
+    ]
+    texts = "".join(one.output for one in said)
+    assert texts.count("]0;owned") >= 6
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(texts)
+
+
 def test_a_silence_that_cannot_be_read_is_said_and_can_be_ended(folder: Path, start: Start) -> None:
     service = start()
     damage(

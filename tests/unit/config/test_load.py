@@ -100,6 +100,11 @@ def test_three_lines_are_enough(tmp_path: Path) -> None:
             id="a key twice",
         ),
         pytest.param(
+            CLUSTER % "" + "alerting: {dashboard_url: 'javascript:alert(1)'}",
+            "alerting.dashboard_url: must read http://host:port or https://host:port",
+            id="address that is a script",
+        ),
+        pytest.param(
             "clusters: [",
             "line 1: expected the node content, but found '<stream end>'",
             id="not YAML",

@@ -169,3 +169,16 @@ def test_markdown_is_taken_at_its_word() -> None:
     assert write.escape("a_b*c [x](y) :red[z] $1$") == (r"a\_b\*c \[x\]\(y\) \:red\[z\] \$1\$")
     assert write.escape("two\nlines") == "two lines"
     assert write.escape(f"46{THIN}200") == f"46{THIN}200"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("http://evil.example/x", "http\\:\u2060//evil.example/x"),
+        ("WWW.evil.example", "WWW\u2060.evil.example"),
+        ("a@evil.example", "a@\u2060evil.example"),
+        ("a\u202eb\x1bc\td\re", "a\ufffdb\ufffdc\ufffdd\ufffde"),
+    ],
+)
+def test_an_address_becomes_no_link_and_nothing_unseen_is_kept(text: str, shown: str) -> None:
+    assert write.escape(text) == shown

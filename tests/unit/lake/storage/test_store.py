@@ -192,6 +192,12 @@ def test_a_broken_log_names_the_table(lake: Lake, tmp_path: Path) -> None:
         Lake(LakeSettings(uri=str(tmp_path / "lake"))).read(tables.GROUPS)
 
 
+def test_a_table_of_others_that_lacks_the_cluster_is_named(lake: Lake) -> None:
+    write_deltalake(lake.uri(tables.BROKERS), pl.DataFrame({"broker_id": [1]}).to_arrow())
+    with pytest.raises(UnreadableTableError, match=r"brokers: .*cluster"):
+        lake.read(tables.BROKERS, cluster="a")
+
+
 def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
 

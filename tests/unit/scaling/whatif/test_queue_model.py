@@ -161,6 +161,14 @@ def test_long_horizons_take_longer_steps() -> None:
     assert len(found.now.seconds) <= 181
 
 
+def test_many_partitions_take_longer_steps_so_that_one_question_costs_no_minutes() -> None:
+    found = what_if(_inputs(), WhatIfChange(partitions=9_996), hours=6)
+    (last, before) = found.changed.seconds[-1], found.changed.seconds[-2]
+    assert last == pytest.approx(6 * 3600, abs=10)
+    assert 100 < last - before < 140
+    assert found.changed.partitions == 9_996
+
+
 def test_silence_costs_consumers_all_the_same() -> None:
     found = what_if(_inputs(arrival=0.0), WhatIfChange(consumers=1), hours=1)
     assert found.changed.lag_peak == 0
@@ -174,7 +182,9 @@ def test_silence_costs_consumers_all_the_same() -> None:
         pytest.param(WhatIfChange(consumers=-1), 1, "consumers", id="negative consumers"),
         pytest.param(WhatIfChange(consumers=10**6), 1, "consumers", id="a million consumers"),
         pytest.param(WhatIfChange(partitions=12), 1, "cannot shrink", id="fewer partitions"),
+        pytest.param(WhatIfChange(partitions=10_002), 1, "at most 10000", id="too many partitions"),
         pytest.param(WhatIfChange(capacity_per_second=0.0), 1, "capacity", id="no capacity"),
+        pytest.param(WhatIfChange(capacity_per_second=1e308), 1, "capacity", id="no number"),
         pytest.param(WhatIfChange(arrival_factor=-1.0), 1, "negative", id="negative arrivals"),
         pytest.param(WhatIfChange(), 0, "hours", id="no time"),
         pytest.param(WhatIfChange(), 1e9, "hours", id="for ever"),
