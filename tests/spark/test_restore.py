@@ -12,6 +12,7 @@ from lake.maintenance.backup import backup, restore
 from lake.schemas.tables import GROUP_HISTORY
 from lake.storage.store import Lake
 from spark_metrics.streaming import HistoryJob
+from tests.selection import MARK
 from tests.spark import bronze
 from tests.spark.comparing import assert_recomputed
 from tests.spark.pasts import eventful
@@ -32,7 +33,9 @@ def moved(settings: Settings, folder: Path) -> Settings:
     )
 
 
-@pytest.mark.parametrize("noted", [pytest.param(False, id="unread"), pytest.param(True, id="read")])
+@pytest.mark.parametrize(
+    "noted", [pytest.param(True, id="read"), pytest.param(False, id="unread", marks=MARK)]
+)
 def test_history_goes_on_after_a_restore(
     spark: SparkSession, settings: Settings, tmp_path: Path, noted: bool
 ) -> None:
