@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 import time
 from email.utils import parsedate_to_datetime
+from http.client import responses
 
 import httpx
 
@@ -23,26 +24,29 @@ class HttpClient:
         self._client: httpx.Client | None = None
 
     def post(self, path: str, content: bytes, headers: dict[str, str] | None = None) -> str:
-        """Post a body and return the status line."""
+        """Post a body and return the status; nothing else of the answer is read or kept."""
         if self._client is None:
             # Not at the start: what one target lacks must not stop the service, and may come yet.
             self._client = _client(self._settings)
         try:
-            answer = self._client.post(
+            with self._client.stream(
+                "POST",
                 self.url.rstrip("/") + path if path else self.url,
                 content=content,
                 headers={"Content-Type": "application/json", **(headers or {})},
-            )
+            ) as answer:
+                status, retry_after = answer.status_code, answer.headers.get("Retry-After")
         except httpx.TimeoutException:
             raise DeliveryError(f"no answer within {self._settings.timeout_seconds:g} s") from None
         except httpx.InvalidURL:
             raise DeliveryError("its address is not a URL") from None
         except httpx.HTTPError as error:
             raise DeliveryError(f"cannot be reached: {type(error).__name__}") from None
-        said = f"HTTP {answer.status_code} {answer.reason_phrase}".rstrip()
-        if answer.is_success:
+        # The usual phrase and not the server's, which may repeat the credentials that it was sent.
+        said = f"HTTP {status} {responses.get(status, '')}".rstrip()
+        if 200 <= status < 300:
             return said
-        raise DeliveryError(said, _retry_after(answer.headers.get("Retry-After")))
+        raise DeliveryError(said, _retry_after(retry_after))
 
 
 def _client(settings: TargetSettings) -> httpx.Client:

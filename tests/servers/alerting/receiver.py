@@ -34,6 +34,8 @@ class Receiver:
         answers: Status codes of the next answers; 200 afterwards.
         headers: Of every answer.
         says: The body of every answer.
+        reason: The phrase beside the status; None: the usual one.
+        length: Of the body, as every answer claims; None: as it is.
         delay_seconds: Before every answer.
         on_request: Called before a request is answered.
     """
@@ -43,6 +45,8 @@ class Receiver:
     answers: list[int] = field(default_factory=list)
     headers: dict[str, str] = field(default_factory=dict)
     says: bytes = b""
+    reason: str | None = None
+    length: int | None = None
     delay_seconds: float = 0.0
     on_request: Callable[[Received], None] = lambda _: None
 
@@ -72,10 +76,11 @@ def receiving() -> Iterator[Receiver]:
             receiver.on_request(one)
             ended.wait(receiver.delay_seconds)
             try:
-                self.send_response(status)
+                self.send_response(status, receiver.reason)
                 for name, text in receiver.headers.items():
                     self.send_header(name, text)
-                self.send_header("Content-Length", str(len(receiver.says)))
+                length = len(receiver.says) if receiver.length is None else receiver.length
+                self.send_header("Content-Length", str(length))
                 self.end_headers()
                 self.wfile.write(receiver.says)
             except OSError:  # whoever asked is gone

@@ -116,6 +116,19 @@ def test_a_secret_in_an_address_reaches_no_answer_and_no_log(
     assert "token-of-mine" not in caplog.text
 
 
+def test_what_a_server_answers_beside_its_status_is_neither_kept_nor_waited_for(
+    store: AlertStore, receiver: Receiver, run_sender: Callable[..., Sender]
+) -> None:
+    receiver.answers, receiver.reason = [401], f"Bad Bearer {SECRET} \x1b[31m<b>"
+    receiver.says, receiver.length = SECRET.encode(), 10**12
+    store.queue(notification(alert()), ["t"], time.time())
+    run_sender(url=receiver.url, timeout_seconds=5)
+    eventually(lambda: store.health()[0].attempts, what="the first attempt")
+    assert store.health()[0].answer == "HTTP 401 Unauthorized"
+    eventually(lambda: health(store) == (1, 0, 0), what="delivery")
+    assert receiver.keys == ["key-1"]
+
+
 def test_no_more_messages_than_the_target_may_get(
     store: AlertStore, receiver: Receiver, run_sender: Callable[..., Sender]
 ) -> None:
