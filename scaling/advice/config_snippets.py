@@ -26,6 +26,7 @@ total hides it, and the reaction takes a poll, an evaluation and a start."""
 
 _BROKERS = '"$BOOTSTRAP_SERVERS"'
 _NAME_LENGTH = 63
+_LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _POLLING_SECONDS = 30
 _STABILISATION_SECONDS = 1200
 
@@ -104,6 +105,11 @@ def scaled_object(
 def pod_autoscaler(group: str, *, minimum: int, maximum: int, threshold: int) -> Artefact:
     """Return a plain HorizontalPodAutoscaler on the group's lag."""
     name = kubernetes_name(group)
+    comment = (
+        f"The Deployment is taken to be called {name}; a metrics adapter must offer the metric"
+    )
+    if not _LABEL.fullmatch(group):
+        comment += ", under a label that Kubernetes allows: it refuses this group's name as one"
     return _yaml(
         "HorizontalPodAutoscaler",
         {
@@ -129,7 +135,7 @@ def pod_autoscaler(group: str, *, minimum: int, maximum: int, threshold: int) ->
                 "behavior": _behaviour(),
             },
         },
-        f"The Deployment is taken to be called {name}; a metrics adapter must offer the metric.",
+        f"{comment}.",
     )
 
 
@@ -251,4 +257,4 @@ def _json(name: str, content: Mapping[str, Any]) -> Artefact:
 
 def _hcl(text: str) -> str:
     """Quote a string for HCL, in which ${ and %{ begin a template."""
-    return json.dumps(text).replace("${", "$${").replace("%{", "%%{")
+    return json.dumps(text, ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")

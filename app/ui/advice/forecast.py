@@ -10,6 +10,7 @@ from app.data import history_queries, queries
 from app.data.context import View
 from app.style.charts.advice import forecast_chart
 from app.style.charts.base import Axis
+from app.style.format import escape
 from app.ui import components
 from lake.schemas.tables import CONTRIBUTORS, FORECASTS, GROUP_HISTORY, TOPIC_HISTORY
 
@@ -45,7 +46,9 @@ def forecast(view: View, subject: str, name: str) -> pl.DataFrame | None:
     if numbers.is_empty():
         reason = rows["reason"].drop_nulls().to_list()
         components.nothing(
-            f"There is no forecast: {reason[0]}." if reason else "No forecast was made yet.",
+            f"There is no forecast: {escape(reason[0])}."
+            if reason
+            else "No forecast was made yet.",
             icon=":material/hourglass:",
         )
         return None

@@ -12,7 +12,7 @@ from app.data.context import View
 from app.style.charts.advice import Limit, Load, forecast_chart, load_chart, skew_chart
 from app.style.charts.base import Axis
 from app.style.charts.lines import Line, columns_chart
-from app.style.format import clock, count, exact, rate
+from app.style.format import clock, count, escape, exact, rate
 from app.ui import components
 from app.ui.advice import advice_history, forecast
 from app.ui.advice.advice_cards import WORDS
@@ -64,7 +64,7 @@ def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
             skew_chart(rates, hot, low, palette=view.palette),
             key="skew",
             alt="Messages a second by partition",
-            note=f"Hot: {', '.join(sorted(hot))}." if hot else "No partition is hot.",
+            note=f"Hot: {escape(', '.join(sorted(hot)))}." if hot else "No partition is hot.",
         )
     left, right = st.columns(2, gap="small")
     with left, components.section("What is expected to arrive"), components.guarded():
@@ -222,5 +222,5 @@ def _why_not(facts: GroupFacts) -> str:
         )
     if capacity.per_second is None:
         known = f" At least {rate(capacity.low)} were sustained." if capacity.low else ""
-        return f"{capacity.reason}{known}"
+        return f"{escape(capacity.reason)}{known}"
     return "The group's members, or what arrives in some of its partitions, are unknown."

@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from scaling.advice import config_snippets
 from scaling.keda.scalers import KedaTrigger
 
-NASTY = ["orders", "a b;rm -rf /", "it's", "${HOME}", "x: [y]\n- z", '"quoted"', "ünïcode", "%{if}"]
+NASTY = [
+    "orders",
+    "a b;rm -rf /",
+    "it's",
+    "${HOME}",
+    "x: [y]\n- z",
+    '"quoted"',
+    "ünïcode 😀",
+    "%{if}",
+]
 
 
 @pytest.mark.parametrize("name", NASTY)
@@ -66,6 +75,7 @@ def test_pod_autoscaler_has_what_autoscaling_v2_requires(name: str) -> None:
     [metric] = spec["metrics"]
     assert metric["external"]["metric"]["selector"]["matchLabels"]["consumergroup"] == name
     assert metric["external"]["target"] == {"type": "AverageValue", "averageValue": "500"}
+    assert ("Kubernetes allows" in made.text) is (name != "orders")
 
 
 @pytest.mark.parametrize("name", NASTY)
@@ -84,6 +94,7 @@ def test_topic_resources_hold_name_partitions_and_settings(name: str) -> None:
     assert quoted is not None
     unescaped = quoted[1].replace("$${", "${").replace("%%{", "%{")
     assert json.loads(unescaped) == name
+    assert not re.search(r"\\u[dD][89a-fA-F]", hcl), "HCL knows no surrogate pairs"
     assert not re.search(r"(?<!\$)\$\{|(?<!%)%\{", hcl)
     assert hcl.count("{") == hcl.count("}") or "{" in name
 
