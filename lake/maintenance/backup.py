@@ -67,7 +67,8 @@ def backup(settings: Settings, target: Path, on_progress: Callable[[str], None])
     """Copy the lake and the state of alerts into a new folder.
 
     Raises:
-        LakeError: Something cannot be read or written; the folder has no manifest then.
+        LakeError: Something cannot be read or written, or there is nothing; the folder has no
+            manifest then.
     """
     if target.exists() and any(target.iterdir()):
         raise LakeError(f"{target} is not empty: a backup goes into a folder of its own")
@@ -84,6 +85,8 @@ def backup(settings: Settings, target: Path, on_progress: Callable[[str], None])
                 _copy(source, path, target / "lake" / path)
                 written[f"lake/{path}"] = _described(target / "lake" / path)
         has_state = _copy_state(Path(settings.alerting.state), target / _STATE)
+        if not written and not has_state:
+            raise LakeError(f"there is nothing to copy: {settings.lake.uri} has no tables")
         if has_state:
             written[_STATE] = _described(target / _STATE)
         content = {"format": FORMAT, "made_at": datetime.now(UTC).isoformat(), "files": written}

@@ -161,6 +161,12 @@ def test_a_backup_that_is_not_whole_restores_nothing(
     assert not Path(after.lake.uri).exists()
 
 
+def test_a_backup_of_nothing_is_none(make: Callable[[str], Settings], tmp_path: Path) -> None:
+    with pytest.raises(LakeError, match=r"nothing to copy: .*/lake has no tables"):
+        backup(make("mistyped"), tmp_path / "backup", quiet)
+    assert not (tmp_path / "backup" / MANIFEST).exists()
+
+
 def test_nothing_is_replaced(make: Callable[[str], Settings], tmp_path: Path) -> None:
     before, folder = make("before"), tmp_path / "backup"
     fill(before, polls=3)
