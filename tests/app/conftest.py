@@ -112,6 +112,12 @@ def alarmed_once(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     """A filled folder whose alerts were evaluated, with a target that got nothing yet."""
     folder = tmp_path_factory.mktemp("alarmed") / "filled"
     shutil.copytree(filled, folder)
+    alarm(folder, NOW)
+    return folder
+
+
+def alarm(folder: Path, now: datetime) -> None:
+    """Let a target be notified of what a folder's samples say, and the service have run."""
     path = folder / "headroom.yaml"
     content = yaml.safe_load(path.read_text())
     targets = [{"name": "hook", "kind": "webhook", "url": "http://localhost:9/hook"}]
@@ -121,16 +127,15 @@ def alarmed_once(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     store = store_of(folder)
     evaluator = ClusterEvaluator(Lake(load(folder / "headroom.yaml").lake), watched_since=0.0)
     for cluster in clusters_of(settings):
-        found = evaluator.evaluate(cluster, NOW.timestamp())
+        found = evaluator.evaluate(cluster, now.timestamp())
         evaluate_once(
             found, load_rules(None), store, NotificationIntervals(), settings.alerting.targets
         )
     store.note(
         SERVICE,
-        {"evaluated_at": NOW.timestamp() - 2, "interval_seconds": 5.0, "rules": 34, "failures": {}},
+        {"evaluated_at": now.timestamp() - 2, "interval_seconds": 5.0, "rules": 34, "failures": {}},
     )
     store.close()
-    return folder
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -27,8 +28,15 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ahead = datetime.now(UTC) + timedelta(minutes=10)
     generated.fill(load(config), now=ahead)
     generated.evaluate(load(config), ahead)
+    with served(config) as base:
+        yield base
+
+
+@contextmanager
+def served(config: Path) -> Iterator[str]:
+    """Run a dashboard on a configuration, and yield its address."""
     (port,) = free_ports(1)
-    log = folder / "dashboard.log"
+    log = config.parent / "dashboard.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
             [

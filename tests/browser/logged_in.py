@@ -94,6 +94,7 @@ def dashboard(
             eventually(lambda: answers(f"http://localhost:{port}/_stcore/health"), what="dashboard")
             command = Path(f"/proc/{process.pid}/cmdline").read_bytes()
             assert CLIENT_SECRET.encode() not in command
+            assert COOKIE_SECRET.encode() not in command
             yield base
         finally:
             process.terminate()
