@@ -2,16 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import cast
+
 import pytest
 
-from alerting.rules.matchers import parse_matcher
+from alerting.rules.lifecycle import Alert, State
+from alerting.rules.matchers import Silence, parse_matcher
+from alerting.rules.model import AlertSeverity
+from app.data import alert_actions as actions
 from app.data.alert_actions import may_silence
 from app.data.alert_store import sees_labels
+from app.data.context import View
 from app.data.viewer import Viewer, is_over, viewer_of
 from config.app import AuthSettings, RoleSettings
 from config.parts import Selection
 
 HOUR = 3600.0
+LABELS = {"cluster": "production", "group": "abc"}
+ALERT = Alert(
+    fingerprint="f",
+    rule="GroupStopped",
+    check="stopped",
+    severity=AlertSeverity.CRITICAL,
+    labels=LABELS,
+    state=State.FIRING,
+    started_at=0.0,
+    last_true_at=0.0,
+    what="abc stopped",
+    page="group",
+)
+SILENCE = Silence(
+    id=1,
+    matchers=tuple(parse_matcher(f"{label}={value}") for label, value in LABELS.items()),
+    starts_at=0.0,
+    ends_at=HOUR,
+    author="ana",
+    comment="deploy",
+    created_at=0.0,
+)
 
 
 def auth(**changed: object) -> AuthSettings:
@@ -110,6 +140,30 @@ def test_a_team_silences_what_is_theirs(matchers: list[str], allowed: bool) -> N
     assert may_silence(team(), parsed) is allowed
     assert not may_silence(team(operator=False), parsed)
     assert may_silence(Viewer(), parsed)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        pytest.param(
+            lambda view: actions.silence(view, ["group=abc"], seconds=60, said="x", comment="y"),
+            id="silence",
+        ),
+        pytest.param(lambda view: actions.end_silence(view, SILENCE), id="end"),
+        pytest.param(
+            lambda view: actions.acknowledge(view, ALERT, said="x", comment="y"), id="acknowledge"
+        ),
+        pytest.param(
+            lambda view: actions.mark_deploy(view, "1.4", group="abc", topic=None, said="x"),
+            id="mark",
+        ),
+    ],
+)
+def test_a_viewer_who_asks_past_the_page_is_refused(act: Callable[[View], object]) -> None:
+    """Nothing is looked up or written before: this view has neither settings nor a lake."""
+    seen = SimpleNamespace(viewer=team(operator=False), cluster="production")
+    with pytest.raises(actions.NotAllowedError):
+        act(cast(View, seen))
 
 
 def test_a_role_that_shows_does_not_widen_one_that_operates() -> None:
