@@ -28,7 +28,10 @@ from lake.schemas.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
 from lake.storage.store import Lake
 
 RECALL_SECONDS = 20.0
-"""For so long the first evaluation reads history, and each one after it what is left."""
+"""History is read for no longer than this at first: the first evaluation waits for it."""
+
+READ_ON_SECONDS = 5.0
+"""What is left is read for so long in each evaluation that follows."""
 
 MOST_RECALLED_ROWS = 2_000_000
 """No more rows of history are held at once."""
@@ -73,7 +76,7 @@ class GroupMemory:
             self._recalled[cluster] = _Recalled(self._lake)
         recalled = self._recalled.get(cluster)
         if recalled is not None:
-            is_whole = recalled.read_on(frames)
+            is_whole = recalled.read_on(frames, RECALL_SECONDS if is_new else READ_ON_SECONDS)
             if is_new or is_whole:
                 self._watches[cluster] = LagWatch(cluster, self._objective)
                 offsets = pl.concat([*recalled.offsets, offsets.select(_OFFSETS)])
@@ -107,13 +110,13 @@ class _Recalled:
         self.offsets: list[pl.DataFrame] = []
         self.groups: list[pl.DataFrame] = []
 
-    def read_on(self, frames: Frames) -> bool:
+    def read_on(self, frames: Frames, seconds: float) -> bool:
         """Read what is left, as much as can be read in time; return whether nothing is left.
 
         The newest poll is read first. Each kept poll is read by itself, since the polls in between
         are far more than what is kept. What cannot be read is left out.
         """
-        ends_at = time.monotonic() + RECALL_SECONDS
+        ends_at = time.monotonic() + seconds
         rows = sum(one.height for one in self.offsets)
         try:
             for at in self._wanted(frames):

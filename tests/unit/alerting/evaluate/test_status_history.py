@@ -153,6 +153,7 @@ def test_a_past_that_takes_long_to_read_is_read_on_in_later_evaluations(
 
     with monkeypatch.context() as slow:
         slow.setattr(status_history, "RECALL_SECONDS", 0.0)
+        slow.setattr(status_history, "READ_ON_SECONDS", 0.0)
         assert memory.statuses(frames)[key].status == "STOPPED"
         assert memory.statuses(frames)[key].status == "STOPPED"
     assert memory.statuses(frames)[key].status == "OK"

@@ -21,6 +21,7 @@ REASONS = {
     "@lru_cache(maxsize=256)": "the size of a cache",
     "if len(made) > 2 * len(self._polls):": "the size of a cache",
     "RECALL_SECONDS = 20.0": "how long is read; no status hangs on it",
+    "READ_ON_SECONDS = 5.0": "how long is read; no status hangs on it",
     "MOST_RECALLED_ROWS = 2_000_000": "how much is read; no status hangs on it",
 }
 """Numbers that are no thresholds, by a piece of their line."""
