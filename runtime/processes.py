@@ -125,8 +125,17 @@ class ProcessGroup:
         log: Path,
         environment: Mapping[str, str] | None = None,
         folder: Path | None = None,
+        umask: int = -1,
     ) -> Child:
         """Start a child in a session of its own.
+
+        Args:
+            name: What it is called in messages.
+            command: The program and its arguments.
+            log: The file that its output is appended to.
+            environment: Variables beside those of this process.
+            folder: Where it works; None: here.
+            umask: The rights that its files and its log have not; -1: as here.
 
         Raises:
             ProcessError: The program could not be started, or its log cannot be written.
@@ -134,6 +143,8 @@ class ProcessGroup:
         try:
             log.parent.mkdir(parents=True, exist_ok=True)
             opened = log.open("ab")
+            if umask >= 0:
+                log.chmod(log.stat().st_mode & ~umask)
         except OSError as error:
             raise ProcessError(f"{name} could not be started: {log}: {error.strerror}") from None
         with self._lock, opened as output:
@@ -147,6 +158,7 @@ class ProcessGroup:
                     cwd=folder,
                     env={**os.environ, **(environment or {})},
                     start_new_session=True,
+                    umask=umask,
                 )
             except OSError as error:
                 raise ProcessError(f"{name} could not be started: {error}") from error

@@ -17,6 +17,8 @@ from runtime.processes import Child, ProcessGroup, wait_until
 ROOT = Path(__file__).resolve().parent.parent
 """Folder of the project: where the packages and app/main.py are."""
 
+# Lake, state and logs hold names, addresses and what people wrote.
+_NOT_FOR_OTHERS = 0o027
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 30.0
 _HEALTHY_AFTER_SECONDS = 120.0
@@ -73,6 +75,7 @@ def launch(processes: ProcessGroup, service: Service, logs: Path) -> Child:
         log=logs / f"{service.name}.log",
         environment=service.environment,
         folder=ROOT,
+        umask=_NOT_FOR_OTHERS,
     )
 
 

@@ -57,6 +57,17 @@ def test_a_service_that_ends_is_started_again_after_growing_pauses(
     assert pauses == [f"worker starts again in {each} s" for each in (1, 2, 4, 8)]
 
 
+def test_what_a_service_writes_is_not_for_other_users(
+    processes: ProcessGroup, tmp_path: Path
+) -> None:
+    script = f"echo said; mkdir {tmp_path}/lake; echo row > {tmp_path}/lake/file"
+    service = Service(name="worker", command=("/bin/sh", "-c", script))
+    child = Supervisor(processes, tmp_path / "logs", print).start(service)
+    assert child.wait(10)
+    for path in ("lake", "lake/file", "logs/worker.log"):
+        assert (tmp_path / path).stat().st_mode & 0o007 == 0, path
+
+
 def test_a_service_that_keeps_failing_is_tried_again_and_leaves_the_others_alone(
     processes: ProcessGroup, tmp_path: Path
 ) -> None:
