@@ -7,6 +7,7 @@ million samples in a quarter of an hour.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -15,6 +16,7 @@ from collectors.kafka.time_lag.time_lags import TimeLags
 from collectors.kafka.time_lag.timelines import NON_MONOTONIC, Rows, Timelines
 
 _PLACE = ["topic", "partition"]
+_NAMES = [*_PLACE, "topic_id"]
 _PLACES_SCHEMA = {"topic": pl.String(), "partition": pl.Int32(), "place": pl.UInt64()}
 _IDS_SCHEMA = {"topic_id": pl.String(), "id": pl.UInt64()}
 
@@ -40,7 +42,10 @@ class _Recalled:
     def __init__(self) -> None:
         self._places = pl.DataFrame(schema=_PLACES_SCHEMA)
         self._ids = [pl.DataFrame(schema=_IDS_SCHEMA)]
-        self._numbered = pl.Series(dtype=pl.UInt64), np.zeros(0, dtype=np.intp)
+        # Of the poll before: its rows' names, these with numbers for them, and their partitions.
+        self._names = pl.DataFrame()
+        self._keyed = pl.DataFrame()
+        self._numbers: Rows = np.zeros(0, dtype=np.intp)
         self._stream: str | None = None
         self._timelines = Timelines()
         # Of each partition: whether the poll before saw its end, that end, and its topic's id.
@@ -50,15 +55,20 @@ class _Recalled:
 
     def add(self, rows: pl.DataFrame) -> None:
         """Take in polls, whose rows may be in any order; later ones than before."""
-        # Numbers are joined and sorted many times as fast as names.
-        rows = rows.with_columns(
-            rows.select(_PLACE).hash_rows().alias("place"),
-            rows.select("topic_id").hash_rows().alias("id"),
-        )
+        if rows.is_empty():
+            return
         polls = list(_polls(rows))
-        for some in (*polls[:1], rows):  # most partitions are in each poll
-            self._meet(some)
-        for poll in polls:
+        names = [self._names, *(poll.select(_NAMES) for poll in polls)]
+        # As a rule they are the same: all partitions of a busy cluster.
+        keyed = [None if now.equals(before) else _keyed(now) for before, now in pairwise(names)]
+        self._names = names[-1]
+        others = [each for each in keyed if each is not None]
+        for some in (others[:1], others):  # most partitions are in each poll
+            if some:
+                self._meet(pl.concat(some))
+        for poll, other in zip(polls, keyed, strict=True):
+            if other is not None:
+                self._keyed, self._numbers = other, self._numbers_of(other["place"])
             self._take(poll)
 
     def time_lags(self) -> TimeLags:
@@ -88,18 +98,15 @@ class _Recalled:
             for known in (self._is_there, self._ends, self._topics)
         )
 
-    def _numbers(self, places: pl.Series) -> Rows:
+    def _numbers_of(self, places: pl.Series) -> Rows:
         """Return the number of each row's partition; -1 for the row that says there was a poll."""
-        if not places.equals(self._numbered[0]):  # as a rule, all partitions of a busy cluster
-            found = places.to_frame().join(
-                self._places.select("place").with_row_index("number"),
-                on="place",
-                how="left",
-                maintain_order="left",
-            )
-            numbers = found["number"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.intp)
-            self._numbered = places, numbers
-        return self._numbered[1]
+        found = places.to_frame().join(
+            self._places.select("place").with_row_index("number"),
+            on="place",
+            how="left",
+            maintain_order="left",
+        )
+        return found["number"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.intp)
 
     def _take(self, poll: pl.DataFrame) -> None:
         """Take in a poll; what was not written of it is as it was."""
@@ -107,24 +114,32 @@ class _Recalled:
         if stream is None or stream != self._stream:  # whose first poll is complete
             self._is_there[:] = False
         self._stream = stream
-        numbers = self._numbers(poll["place"])
+        numbers = self._numbers
         is_seen = poll["log_end"].is_not_null().to_numpy()
         # A partition that is gone has neither end nor topic.
         self._is_there[numbers[numbers >= 0]] = is_seen[numbers >= 0]
         seen = np.flatnonzero(is_seen)
-        numbers, topics = numbers[seen], poll["id"].to_numpy()[seen]
+        numbers, topics = numbers[seen], self._keyed["id"].to_numpy()[seen]
         self._ends[numbers] = poll["log_end"].fill_null(0).to_numpy()[seen]
         known = self._topics[numbers]
         other = known != topics
         if other.any():
             self._timelines.forget(numbers[other & (known != 0)])
             self._topics[numbers] = topics
-            self._ids.append(poll.select(list(_IDS_SCHEMA))[seen[other]].unique("id"))
+            self._ids.append(self._keyed.select(list(_IDS_SCHEMA))[seen[other]].unique("id"))
         there = np.flatnonzero(self._is_there)
         results = self._timelines.record(there, self._ends[there], at.timestamp())
         back = there[results == NON_MONOTONIC]
         self._timelines.forget(back)
         self._timelines.record(back, self._ends[back], at.timestamp())
+
+
+def _keyed(names: pl.DataFrame) -> pl.DataFrame:
+    """Add numbers, which are joined and sorted many times as fast as names."""
+    return names.with_columns(
+        names.select(_PLACE).hash_rows().alias("place"),
+        names.select("topic_id").hash_rows().alias("id"),
+    )
 
 
 def _polls(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
