@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta, tzinfo
 
 import polars as pl
 
@@ -18,6 +18,8 @@ from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.browser.items import Item, Target
 
 MOST_SYMPTOMS = 40
+SEEN_POLLS = 4
+"""An alert that was not found to be so for as many polls is not so now, or nobody knows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +142,17 @@ def span(incident: Incident, view: View) -> str:
     return f"{began}, for {duration(incident.ended_at - incident.cause.began_at)}"
 
 
+def last_seen(at: datetime | None, now: datetime, zone: tzinfo, interval_seconds: float) -> str:
+    """Say when an open alert was last found to be so; nothing where that is now.
+
+    An alert stays open for a while after that, or while nothing is known of its subject: what it
+    says is then no longer so, or not known.
+    """
+    if at is None or now - at <= timedelta(seconds=SEEN_POLLS * interval_seconds):
+        return ""
+    return f"last seen {clock(at, zone, now=now)}"
+
+
 def items(
     found: Iterable[Incident],
     view: View,
@@ -157,6 +170,8 @@ def items(
         if cluster != view.cluster and cluster not in view.sources_beside:
             named = {**target.parameters, "cluster": cluster}
             target = Target(label=target.label, page=target.page, parameters=named)
+        at = moment(cause.last_true_at)
+        seen = last_seen(at, view.now, view.zone, view.interval_seconds)
         notes = [
             text
             for text, is_so in (
@@ -165,10 +180,11 @@ def items(
                 (f"{by.author} looks after it" if by else "", by is not None),
                 ("silenced", cause.id in silenced),
                 ("no data", cause.no_data_since is not None),
+                (seen, cause.state is not State.RESOLVED),
                 ("came back " + count(cause.flaps, "time"), cause.flaps > 0),
                 ("over", one.ended_at is not None),
             )
-            if is_so
+            if is_so and text
         ]
         if cause.state is State.RESOLVED and one.ended_at is None:
             notes.append("over, its symptoms go on")

@@ -88,7 +88,14 @@ if found:
         place = st.container() if causes is seen else st.expander(view_model.folded(rest))
         with place:
             items.draw(
-                view_model.items(causes, view.now, view.zone, stored=stored, advised=advised),
+                view_model.items(
+                    causes,
+                    view.now,
+                    view.zone,
+                    interval_seconds=view.interval_seconds,
+                    stored=stored,
+                    advised=advised,
+                ),
                 view=view,
                 lines=True,
                 key=key,

@@ -133,6 +133,7 @@ def items(
     now: datetime,
     zone: tzinfo,
     *,
+    interval_seconds: float,
     stored: bool,
     advised: Mapping[str, str],
 ) -> list[Item]:
@@ -142,6 +143,7 @@ def items(
         found: The causes.
         now: The present.
         zone: The viewer's.
+        interval_seconds: How often the cluster is polled.
         stored: Whether the alert store knows them: then each leads to its incident.
         advised: What Scaling advises on groups that fall behind.
     """
@@ -163,7 +165,8 @@ def items(
                 what=alert["what"],
                 when=when,
                 why=thin(alert["detail"]),
-                until=deadline(alert, now),
+                until=incidents.last_seen(alert["last_true_at"], now, zone, interval_seconds)
+                or deadline(alert, now),
                 step=f"Scaling advises: {advice}" if advice else alert["step"],
                 link=incidents.subject(labels, alert["page"], alert["what"]),
                 links=[

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from tests.faults.hour.schedule import Fault, Kind
@@ -78,12 +79,14 @@ def judge(messages: Iterable[Mapping[str, Any]], faults: Sequence[Fault], began:
         distinct.setdefault(message["key"], message)
     alerts: dict[str, Mapping[str, Any]] = {}
     resolved: dict[str, int] = defaultdict(int)
+    ended: dict[str, float] = {}
     for message in distinct.values():
         for alert in message["firing"]:
             alerts.setdefault(alert["id"], alert)
         for alert in message["resolved"]:
             alerts.setdefault(alert["id"], alert)
             resolved[alert["id"]] += 1
+            ended[alert["id"]] = alert["resolved_at"] - began
     told_once, not_told = 0, []
     twice = [
         f"resolved {count} times: {name(alerts[id_])}"
@@ -99,7 +102,9 @@ def judge(messages: Iterable[Mapping[str, Any]], faults: Sequence[Fault], began:
             for alert in alerts.values()
             if alert["rule"] == rule
             and labels.items() <= alert["labels"].items()
-            and fault.at - 5 <= alert["started_at"] - began <= fault.ends + _TOLD_AFTER_SECONDS
+            and alert["started_at"] - began <= fault.ends + _TOLD_AFTER_SECONDS
+            # One that an earlier fault began, and that goes on, tells of this one, too.
+            and ended.get(alert["id"], inf) >= fault.at
         ]
         what = f"{rule} {labels} of {fault.kind} at {fault.at:.0f} s"
         if not found:

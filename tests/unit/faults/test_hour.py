@@ -26,6 +26,7 @@ def alert(rule: str, at: float, **labels: str) -> dict[str, Any]:
     return {
         **{"id": f"{key}{at}", "fingerprint": key, "rule": rule, "what": rule},
         **{"labels": {"cluster": "demo", **labels}, "started_at": BEGAN + at},
+        "resolved_at": BEGAN + at + 60,
     }
 
 
@@ -35,6 +36,8 @@ def message(key: str, firing: Any = (), resolved: Any = ()) -> dict[str, Any]:
 
 MISSING = alert("BrokerMissing", 210, broker="2")
 AGAIN = alert("BrokerMissing", 250, broker="2")
+EARLY = alert("BrokerMissing", 150, broker="2")
+OVER = alert("BrokerMissing", 130, broker="2")
 
 
 @pytest.mark.parametrize(
@@ -44,6 +47,8 @@ AGAIN = alert("BrokerMissing", 250, broker="2")
         pytest.param([message("a", [MISSING])], "not_resolved", 1),
         pytest.param([], "not_told", 1),
         pytest.param([message("a", [alert("BrokerMissing", 210, broker="1")])], "not_told", 1),
+        pytest.param([message("a", [EARLY]), message("b", [], [EARLY])], "told_once", 1),
+        pytest.param([message("a", [OVER]), message("b", [], [OVER])], "not_told", 1),
         pytest.param(
             [message("a", [MISSING]), message("b", [AGAIN], [MISSING]), message("c", [], [AGAIN])],
             "told_twice",

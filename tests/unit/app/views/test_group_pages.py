@@ -268,10 +268,33 @@ def test_causes_come_first_with_their_symptoms_below_them() -> None:
         *("soon", "new", "old", "cause", "watch", "orphan")
     ]
     assert found[3].symptoms == ("symptom is late: why",)
-    row = overview_view_model.items(found, START, UTC, stored=False, advised={})[3]
+    row = overview_view_model.items(
+        found, START, UTC, interval_seconds=15.0, stored=False, advised={}
+    )[3]
     assert row.link is not None
     assert (row.link.page, row.link.parameters) == ("group", {"group": "cause"})
     assert row.more == ["symptom is late: why"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "until"),
+    [
+        pytest.param(-30, "data lost in 1 h", id="so now"),
+        pytest.param(-61, "last seen 11:58", id="kept open, and not so now"),
+        pytest.param(None, "data lost in 1 h", id="never noted"),
+    ],
+)
+def test_an_alert_that_is_only_kept_open_says_so(seconds: float | None, until: str) -> None:
+    seen = None if seconds is None else at(seconds)
+    given = {"fingerprint": "a", "deadline_at": at(3600), "last_true_at": seen}
+    (row,) = overview_view_model.items(
+        overview_view_model.causes(alerts(given), START),
+        *(START, UTC),
+        interval_seconds=15.0,
+        stored=False,
+        advised={},
+    )
+    assert row.until == until
 
 
 def test_the_step_of_a_group_that_falls_behind_is_what_scaling_advises() -> None:
@@ -283,7 +306,9 @@ def test_the_step_of_a_group_that_falls_behind_is_what_scaling_advises() -> None
     found = overview_view_model.causes(alerts(*given), START)
     assert sorted(overview_view_model.behind(found)) == ["quiet", "slow"]
     advised = {"slow": "a hot partition", "off": "3 → 5 consumers"}
-    rows = overview_view_model.items(found, START, UTC, stored=False, advised=advised)
+    rows = overview_view_model.items(
+        found, START, UTC, interval_seconds=15.0, stored=False, advised=advised
+    )
     assert {row.id: row.step for row in rows} == {
         "slow": "Scaling advises: a hot partition",
         "off": "Start it.",
