@@ -280,7 +280,7 @@ def test_causes_come_first_with_their_symptoms_below_them() -> None:
     ("seconds", "until"),
     [
         pytest.param(-30, "data lost in 1 h", id="so now"),
-        pytest.param(-61, "last seen 11:58", id="kept open, and not so now"),
+        pytest.param(-61, "last seen 07:58", id="kept open, and not so now"),
         pytest.param(None, "data lost in 1 h", id="never noted"),
     ],
 )
