@@ -34,7 +34,8 @@ def moved(settings: Settings, folder: Path) -> Settings:
 
 
 @pytest.mark.parametrize(
-    "noted", [pytest.param(True, id="read"), pytest.param(False, id="unread", marks=MARK)]
+    "noted",
+    [pytest.param(True, id="read", marks=MARK), pytest.param(False, id="unread", marks=MARK)],
 )
 def test_history_goes_on_after_a_restore(
     spark: SparkSession, settings: Settings, tmp_path: Path, noted: bool
