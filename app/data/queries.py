@@ -34,7 +34,7 @@ from lake.schemas.tables import (
     WAITING_COLLECTORS,
     WRITTEN_EVERY_SECONDS,
 )
-from lake.storage.store import Lake
+from lake.storage.store import CLOCKS_DIFFER, Lake
 
 SAMPLES_LENGTH = timedelta(minutes=15)
 """How far back raw samples are read where history has nothing yet."""
@@ -188,10 +188,15 @@ def newest_collections(view: View) -> pl.DataFrame:
         Rows of ``collections``, source never null, section with the source's name where it is
         not Kafka itself.
     """
+    # A poll of the future, by a clock that was wrong, is none of them.
+    rows = _named(recent(view, COLLECTIONS)).filter(
+        pl.col("observed_at") <= view.now + CLOCKS_DIFFER
+    )
+    found = rows.filter(pl.col("observed_at") == pl.col("observed_at").max().over("source"))
+    if not found.filter(pl.col("source") == KAFKA).is_empty():
+        return found
     own = _newest(view.cache_key, COLLECTIONS.name, view.cluster, view.lake, view.now)
-    rows = _named(recent(view, COLLECTIONS)).filter(pl.col("source") != KAFKA)
-    others = rows.filter(pl.col("observed_at") == pl.col("observed_at").max().over("source"))
-    return pl.concat([_named(own), others])
+    return pl.concat([_named(own), found])
 
 
 def _named(rows: pl.DataFrame) -> pl.DataFrame:

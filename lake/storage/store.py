@@ -23,7 +23,7 @@ from lake.storage.append import Appender, conform
 from lake.storage.current_store import CurrentStore
 from lake.storage.handles import Handles
 
-_CLOCKS_DIFFER = timedelta(minutes=1)
+CLOCKS_DIFFER = timedelta(minutes=1)
 """Between who polls and who reads."""
 
 _READ_TOGETHER = timedelta(minutes=5)
@@ -307,7 +307,7 @@ class Lake:
         Raises:
             UnreadableTableError: The table or one of its files cannot be read.
         """
-        since, until = now - within, now + _CLOCKS_DIFFER
+        since, until = now - within, now + CLOCKS_DIFFER
         if table.change_only and predicates:
             found = self.read(
                 table, *predicates, since=since, until=until, cluster=cluster, columns=[table.time]

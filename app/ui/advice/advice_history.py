@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import polars as pl
+import streamlit as st
 
 from app.data.context import View
 from app.style.format import UNKNOWN, clock, count, duration, exact
@@ -35,12 +36,21 @@ def given(view: View, since: datetime | None = None) -> pl.DataFrame:
         view: The frame of the page.
         since: What was last given before it is left out; None: what is older than ``DAYS``.
     """
+    first = since or view.now - timedelta(days=DAYS)
+    hour = first.replace(minute=0, second=0, microsecond=0)
+    rows = _given(view.cache_key, view.cluster, hour, view)
+    return rows.filter(pl.col("confirmed_at") >= first)
+
+
+# The job advises every few minutes, and pages are drawn again every few seconds.
+@st.cache_data(ttl=60, max_entries=16, show_spinner=False)
+def _given(uri: str, cluster: str, since: datetime, _view: View) -> pl.DataFrame:
     # A row lies under the day on which its advice was first given, which may be long ago.
-    rows = view.lake.read(
+    rows = _view.lake.read(
         RECOMMENDATIONS,
-        pl.col("confirmed_at") >= (since or view.now - timedelta(days=DAYS)),
-        since=view.now - ADVICE_KEPT,
-        cluster=view.cluster,
+        pl.col("confirmed_at") >= since,
+        since=_view.now - ADVICE_KEPT,
+        cluster=cluster,
     )
     changes = rows.filter(~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]))
     return changes.sort("valid_from", descending=True)
@@ -65,6 +75,12 @@ def given_on(view: View, kind: Subject, name: str) -> pl.DataFrame:
 
 def outcomes(view: View, rows: pl.DataFrame) -> list[AdviceOutcome]:
     """Return what became of each row's advice."""
+    return _outcomes(view.cache_key, rows, view)
+
+
+# A look at the history of each: fifty of them take a second.
+@st.cache_data(ttl=60, max_entries=32, show_spinner=False)
+def _outcomes(uri: str, rows: pl.DataFrame, _view: View) -> list[AdviceOutcome]:
     newest = rows["confirmed_at"].max() if rows.height else None
     return [
         outcome(
@@ -73,8 +89,8 @@ def outcomes(view: View, rows: pl.DataFrame) -> list[AdviceOutcome]:
             valid_from=row["valid_from"],
             confirmed_at=row["confirmed_at"],
             stands=row["confirmed_at"] == newest,
-            history=_points(view, row["subject_kind"], row["subject"], row["quantity"], row),
-            objective_seconds=view.settings.scaling.objective_seconds(row["subject"]),
+            history=_points(_view, row["subject_kind"], row["subject"], row["quantity"], row),
+            objective_seconds=_view.settings.scaling.objective_seconds(row["subject"]),
         )
         for row in rows.iter_rows(named=True)
     ]
