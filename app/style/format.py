@@ -151,8 +151,9 @@ def listing(names: list[str], *, limit: int = 3) -> str:
 _SHOWN = 500
 _SPECIAL = set("\\`*_{}[]()#+-!|<>$:~^")
 _JOINER = "\u2060"
-# Markdown makes a link of these even where they are escaped.
-_LINK = re.compile(r"www(?=\.)|:(?=//)|@", re.IGNORECASE)
+# Markdown makes a link of these even where they are escaped. It does of an address of mail, too,
+# which leads nowhere: a sign in it would be copied with the names of people and groups.
+_LINK = re.compile(r"www(?=\.)|:(?=//)", re.IGNORECASE)
 
 
 def escape(text: str) -> str:

@@ -49,7 +49,8 @@ LIVE = """() => {
     const all = (root) => [...root.querySelectorAll("*")].flatMap(
         (one) => [one, ...(one.shadowRoot ? all(one.shadowRoot) : [])]);
     const found = all(document).filter((one) =>
-        (one.tagName === "A" && one.hasAttribute("href") && one.origin !== location.origin)
+        (one.tagName === "A" && one.hasAttribute("href") && one.origin !== location.origin
+            && one.protocol !== "mailto:")
         || (one.tagName === "a" && /evil/.test(one.getAttribute("xlink:href")))
         || (one.tagName === "IMG" && /evil/.test(one.src))
         || (one.tagName === "SCRIPT" && /owned/.test(one.textContent))

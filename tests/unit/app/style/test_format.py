@@ -176,7 +176,7 @@ def test_markdown_is_taken_at_its_word() -> None:
     [
         ("http://evil.example/x", "http\\:\u2060//evil.example/x"),
         ("WWW.evil.example", "WWW\u2060.evil.example"),
-        ("a@evil.example", "a@\u2060evil.example"),
+        ("ana@example.com", "ana@example.com"),
         ("a\u202eb\x1bc\td\re", "a\ufffdb\ufffdc\ufffdd\ufffde"),
     ],
 )
