@@ -38,6 +38,11 @@ class View:
         return self.settings.poll_interval_seconds(self.settings.cluster(self.cluster))
 
     @property
+    def evaluated_every_seconds(self) -> float:
+        """How often an evaluation finds new samples of the cluster."""
+        return max(self.interval_seconds, self.settings.alerting.evaluate_seconds or 0.0)
+
+    @property
     def start(self) -> datetime:
         """The first moment of the chosen range."""
         return self.range.start(self.now)

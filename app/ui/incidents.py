@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, tzinfo
 
 import polars as pl
 
+from alerting.inputs.frames import STALE_INTERVALS
 from alerting.rules.lifecycle import SETTLE_SECONDS, Alert, State
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import SEVERITIES, AlertSeverity
@@ -18,8 +19,6 @@ from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.browser.items import Item, Target
 
 MOST_SYMPTOMS = 40
-SEEN_POLLS = 4
-"""An alert that was not found to be so for as many polls is not so now, or nobody knows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +147,7 @@ def last_seen(at: datetime | None, now: datetime, zone: tzinfo, interval_seconds
     An alert stays open for a while after that, or while nothing is known of its subject: what it
     says is then no longer so, or not known.
     """
-    if at is None or now - at <= timedelta(seconds=SEEN_POLLS * interval_seconds):
+    if at is None or now - at <= timedelta(seconds=STALE_INTERVALS * interval_seconds):
         return ""
     return f"last seen {clock(at, zone, now=now)}"
 
@@ -171,7 +170,7 @@ def items(
             named = {**target.parameters, "cluster": cluster}
             target = Target(label=target.label, page=target.page, parameters=named)
         at = moment(cause.last_true_at)
-        seen = last_seen(at, view.now, view.zone, view.interval_seconds)
+        seen = last_seen(at, view.now, view.zone, view.evaluated_every_seconds)
         notes = [
             text
             for text, is_so in (

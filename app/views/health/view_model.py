@@ -73,15 +73,14 @@ _MISHAPS = ("lake", "poll")
 def sentence(sections: pl.DataFrame, now: datetime, interval_seconds: float) -> tuple[str, str]:
     """Return the page's headline and the sentence below it."""
     rows = table_rows(sections, now, interval_seconds)
-    bad = rows.filter(~pl.col("state").is_in(["ok", "over"]))
+    going_on = rows.filter(pl.col("state") != "over")
+    bad = going_on.filter(pl.col("state") != "ok")
     newest = sections["observed_at"].max()
     when = age((now - newest).total_seconds()) if isinstance(newest, datetime) else UNKNOWN
     if bad.is_empty():
         return "Everything is collected", f"The newest poll was {when}."
     names = listing([name.replace("_", " ") for name in bad["section"].to_list()])
-    if bad.height == rows.filter(pl.col("state") != "over").height and set(
-        bad["state"].to_list()
-    ) == {"late"}:
+    if bad.height == going_on.height and set(bad["state"].to_list()) == {"late"}:
         return "Nothing is being collected", f"The newest poll was {when}: do the collectors run?"
     of_all = f"{bad.height} of {count(rows.height, 'section')}"
     return f"{of_all} not collected in full", f"{names}. The newest poll was {when}."

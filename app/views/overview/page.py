@@ -92,7 +92,7 @@ if found:
                     causes,
                     view.now,
                     view.zone,
-                    interval_seconds=view.interval_seconds,
+                    interval_seconds=view.evaluated_every_seconds,
                     stored=stored,
                     advised=advised,
                 ),

@@ -143,7 +143,7 @@ def items(
         found: The causes.
         now: The present.
         zone: The viewer's.
-        interval_seconds: How often the cluster is polled.
+        interval_seconds: How often an evaluation finds new samples.
         stored: Whether the alert store knows them: then each leads to its incident.
         advised: What Scaling advises on groups that fall behind.
     """
