@@ -27,6 +27,7 @@ STALE_EVALUATIONS = 4.0
 """The service counts as stopped after this many polls without an evaluation."""
 _LEAST_STALE_SECONDS = 60.0
 _LOOK_AGAIN_SECONDS = 2.0
+_READ_AGAIN_SECONDS = 4.0
 
 
 def rows(view: View, table: Table) -> pl.DataFrame:
@@ -81,6 +82,16 @@ def runs(view: View) -> bool:
         return False
     patience = max(_LEAST_STALE_SECONDS, STALE_EVALUATIONS * view.interval_seconds)
     return (view.now - at).total_seconds() <= patience
+
+
+def stamp(view: View) -> float:
+    """Return what changes when the cluster was evaluated again: what was read before is old then.
+
+    Where the alerting service does not run, it changes every few seconds.
+    """
+    if runs(view):
+        return _version(_store(view).uri(CLUSTER_STATUS, view.cluster))
+    return time.monotonic() // _READ_AGAIN_SECONDS
 
 
 def _newest(found: pl.DataFrame) -> datetime | None:

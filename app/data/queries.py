@@ -64,11 +64,14 @@ KAFKA = "kafka"
 
 def newest(view: View, table: Table) -> pl.DataFrame:
     """Return the newest poll's rows of a bronze table; no rows if there was no poll for days."""
-    return _newest(view.cache_key, table.name, view.cluster, view.lake, view.now)
+    stamp = present.stamp(view)
+    return _newest(view.cache_key, table.name, view.cluster, stamp, view.lake, view.now)
 
 
-@st.cache_data(ttl=2, max_entries=128, show_spinner=False)
-def _newest(uri: str, table: str, cluster: str, _lake: Lake, _now: datetime) -> pl.DataFrame:
+@st.cache_data(ttl=15, max_entries=128, show_spinner=False)
+def _newest(
+    uri: str, table: str, cluster: str, stamp: float, _lake: Lake, _now: datetime
+) -> pl.DataFrame:
     # Sources around the cluster are polled at moments of their own.
     own = [pl.col("source").fill_null(KAFKA) == KAFKA] if table == COLLECTIONS.name else []
     for within in _LOOK_BACK:
@@ -80,23 +83,36 @@ def _newest(uri: str, table: str, cluster: str, _lake: Lake, _now: datetime) -> 
 
 def recent(view: View, table: Table, length: timedelta = SAMPLES_LENGTH) -> pl.DataFrame:
     """Return a bronze table's rows of the last minutes."""
-    return _read(view.cache_key, table.name, view.cluster, length, None, view)
+    return _kept(view, table, length)
 
 
 def recent_of(
     view: View, table: Table, key: str, name: str, length: timedelta = SAMPLES_LENGTH
 ) -> pl.DataFrame:
     """Return the rows of one series of a bronze table of the last minutes."""
-    return _read(view.cache_key, table.name, view.cluster, length, (key, name), view)
+    return _kept(view, table, length, (key, name))
 
 
-@st.cache_data(ttl=4, max_entries=128, show_spinner=False)
+def _kept(
+    view: View,
+    table: Table,
+    length: timedelta,
+    only: tuple[str, str] | None = None,
+    *,
+    every_cluster: bool = False,
+) -> pl.DataFrame:
+    cluster = None if every_cluster else view.cluster
+    return _read(view.cache_key, table.name, cluster, length, only, present.stamp(view), view)
+
+
+@st.cache_data(ttl=15, max_entries=128, show_spinner=False)
 def _read(
     uri: str,
     table: str,
     cluster: str | None,
     length: timedelta,
     only: tuple[str, str] | None,
+    stamp: float,
     _view: View,
 ) -> pl.DataFrame:
     predicates = [] if only is None else [pl.col(only[0]) == only[1]]
@@ -107,7 +123,7 @@ def _read(
 def topic_settings(view: View, topic: str) -> pl.DataFrame:
     """Return the newest row of ``topics`` of a topic: collectors write it on change and hourly."""
     length = timedelta(hours=26)
-    rows = _read(view.cache_key, TOPICS.name, view.cluster, length, ("topic", topic), view)
+    rows = recent_of(view, TOPICS, "topic", topic, length)
     return rows.sort("observed_at").tail(1)
 
 
@@ -126,9 +142,8 @@ def rebalances(view: View, group: str) -> pl.DataFrame:
     Raises:
         LakeError: The table cannot be read.
     """
-    only = ("group", group)
     length = _whole_hours(view.now - view.start)
-    rows = _read(view.cache_key, REBALANCES.name, view.cluster, length, only, view)
+    rows = recent_of(view, REBALANCES, "group", group, length)
     chosen = pl.col("rebalanced_at").is_between(view.start, view.until)
     return rows.filter(chosen).sort("rebalanced_at")
 
@@ -195,8 +210,7 @@ def newest_collections(view: View) -> pl.DataFrame:
     found = rows.filter(pl.col("observed_at") == pl.col("observed_at").max().over("source"))
     if not found.filter(pl.col("source") == KAFKA).is_empty():
         return found
-    own = _newest(view.cache_key, COLLECTIONS.name, view.cluster, view.lake, view.now)
-    return pl.concat([_named(own), found])
+    return pl.concat([_named(newest(view, COLLECTIONS)), found])
 
 
 def _named(rows: pl.DataFrame) -> pl.DataFrame:
@@ -245,7 +259,7 @@ def jobs(view: View) -> pl.DataFrame:
     """Return the runs of the background jobs of the last day, of all clusters."""
     if not view.viewer.sees_all:
         return JOBS.empty  # their errors are about all
-    return _read(view.cache_key, JOBS.name, None, _DAY, None, view)
+    return _kept(view, JOBS, _DAY, every_cluster=True)
 
 
 def lake_state(view: View) -> pl.DataFrame:

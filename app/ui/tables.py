@@ -88,7 +88,7 @@ def show(
     total: int | None = None,
     noun: str = "rows",
     rows_shown: int = 25,
-    every: pl.DataFrame | None = None,
+    every: Callable[[], pl.DataFrame] | None = None,
 ) -> None:
     """Show rows, how many of how many they are, and a link to them as a file.
 
@@ -101,7 +101,7 @@ def show(
         total: How many rows there are in all, where the frame is a part of them.
         noun: What a row is, in the plural.
         rows_shown: Rows that are seen without scrolling the table.
-        every: The rows of the file, where the frame is a part of them.
+        every: Returns the rows of the file, where the frame is a part of them.
     """
     shown = frame.select(list(columns)).head(ROW_LIMIT)
     opens = {name: column.opens for name, column in columns.items() if column.opens}
@@ -131,18 +131,17 @@ def show(
         of = "" if total == shown.height else f" of {exact(total)}"
         # A single row needs no number.
         st.caption("" if total == 1 else f"{exact(shown.height)}{of} {noun}", width="content")
-        written = frame if every is None else every
         st.download_button(
             "CSV",
-            lambda: csv(written, columns),
+            lambda: csv(frame if every is None else every(), columns),
             file_name=file_name(key, view),
             mime="text/csv",
             key=f"{key}-csv",
-            help=f"{alt}: {exact(written.height)} rows with the columns of this table.",
+            help=f"{alt}: all rows, with the columns of this table.",
             type="tertiary",
             icon=":material/download:",
             on_click="ignore",
-            disabled=written.is_empty(),
+            disabled=frame.is_empty(),
         )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -27,6 +29,8 @@ _COUNTED: Mapping[tuple[str, str], tuple[Table, str, str]] = {
     (Subject.TOPIC.value, "partitions"): (TOPIC_HISTORY, "topic", "partitions_last"),
 }
 _MINUTES = timedelta(hours=12)
+_AROUND = timedelta(hours=3)
+"""What is looked at before advice was given, and after."""
 
 
 def given(view: View, since: datetime | None = None) -> pl.DataFrame:
@@ -78,10 +82,10 @@ def outcomes(view: View, rows: pl.DataFrame) -> list[AdviceOutcome]:
     return _outcomes(view.cache_key, rows, view)
 
 
-# A look at the history of each: fifty of them take a second.
 @st.cache_data(ttl=60, max_entries=32, show_spinner=False)
 def _outcomes(uri: str, rows: pl.DataFrame, _view: View) -> list[AdviceOutcome]:
     newest = rows["confirmed_at"].max() if rows.height else None
+    histories = _histories(_view, rows)
     return [
         outcome(
             row["current"],
@@ -89,35 +93,69 @@ def _outcomes(uri: str, rows: pl.DataFrame, _view: View) -> list[AdviceOutcome]:
             valid_from=row["valid_from"],
             confirmed_at=row["confirmed_at"],
             stands=row["confirmed_at"] == newest,
-            history=_points(_view, row["subject_kind"], row["subject"], row["quantity"], row),
+            history=_points(histories.get(_History.of(row, _view.now)), row),
             objective_seconds=_view.settings.scaling.objective_seconds(row["subject"]),
         )
         for row in rows.iter_rows(named=True)
     ]
 
 
-def _points(
-    view: View, kind: str, subject: str, quantity: str, row: Mapping[str, datetime]
-) -> list[Point]:
-    counted = _COUNTED.get((kind, quantity))
-    if counted is None:
+@dataclass(frozen=True, slots=True)
+class _History:
+    """What tells whether advice was followed: how many there were, minute by minute or hourly."""
+
+    table: Table
+    name: str  # the column that names the subject
+    counted: str
+    grain: Grain
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any], now: datetime) -> _History | None:
+        """Return what tells of a row of ``recommendations``; None where nothing does."""
+        counted = _COUNTED.get((row["subject_kind"], row["quantity"]))
+        # Minutes are kept for days only; older advice is compared with hours.
+        recent = now - row["valid_from"] <= _MINUTES
+        return counted and cls(*counted, Grain.MINUTE if recent else Grain.HOUR)
+
+
+def _histories(view: View, rows: pl.DataFrame) -> dict[_History | None, pl.DataFrame]:
+    """Read the histories that rows of ``recommendations`` need: one read for all of a kind."""
+    asked: dict[_History, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows.iter_rows(named=True):
+        if (history := _History.of(row, view.now)) is not None:
+            asked[history].append(row)
+    return {
+        history: view.lake.read(
+            history.table,
+            pl.col("grain_seconds") == history.grain.seconds,
+            pl.col(history.name).is_in({row["subject"] for row in about}),
+            since=min(row["valid_from"] for row in about) - _AROUND,
+            until=max(row["confirmed_at"] for row in about) + _AROUND,
+            cluster=view.cluster,
+            columns=list(
+                {*history.table.key, history.counted, "time_lag_seconds_max"}
+                & set(history.table.polars_schema)
+            ),
+        )
+        .rename({history.name: "subject", history.counted: "count"})
+        .sort("window_start")
+        for history, about in asked.items()
+    }
+
+
+def _points(history: pl.DataFrame | None, row: Mapping[str, Any]) -> list[Point]:
+    if history is None:
         return []
-    table, key, column = counted
-    # Minutes are kept for days only; older advice is compared with hours.
-    recent = view.now - row["valid_from"] <= _MINUTES
-    grain = Grain.MINUTE if recent else Grain.HOUR
-    rows = view.lake.read(
-        table,
-        pl.col("grain_seconds") == grain.seconds,
-        pl.col(key) == subject,
-        since=row["valid_from"] - timedelta(hours=3),
-        until=row["confirmed_at"] + timedelta(hours=3),
-        cluster=view.cluster,
+    around = pl.col("window_start").is_between(
+        row["valid_from"] - _AROUND, row["confirmed_at"] + _AROUND, closed="left"
     )
-    lag = pl.col("time_lag_seconds_max") if "time_lag_seconds_max" in rows.columns else pl.lit(None)
-    points = rows.sort("window_start").select("window_start", column, lag.alias("late"))
+    late = pl.col("time_lag_seconds_max") if "time_lag_seconds_max" in history else pl.lit(None)
+    points = history.filter(pl.col("subject") == row["subject"], around)
     return [
-        Point(at=at, count=count, time_lag_seconds=late) for at, count, late in points.iter_rows()
+        Point(at=at, count=count, time_lag_seconds=late)
+        for at, count, late in points.select(
+            "window_start", "count", late.alias("late")
+        ).iter_rows()
     ]
 
 

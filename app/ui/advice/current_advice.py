@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import polars as pl
 import streamlit as st
 
-from app.data import history_queries
+from app.data import history_queries, present
 from app.data.background import Background
 from app.data.context import View
 from app.style.format import clock
@@ -17,6 +17,7 @@ from app.ui import components
 from app.ui.advice import advice_cards
 from config.scaling import ScalingSettings
 from lake.errors import LakeError
+from lake.schemas.tables import RECOMMENDATIONS
 from lake.storage.store import Lake
 from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
 from scaling.advice.model import Subject
@@ -50,7 +51,7 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
     errors: list[LakeError] = []
     given_at = None
     try:
-        given = _standing(view.cache_key, view.cluster, view.lake, view.now)
+        given = _given(view)
         given_at = given.as_of
         if given.is_current(view.now):
             return CurrentAdvice(
@@ -84,22 +85,19 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
     )
 
 
-def of_groups(view: View, only: Collection[str] | None = None) -> dict[str, str]:
-    """Return the most urgent change that the job advises on each group, in a line.
-
-    Args:
-        view: The frame of the page.
-        only: These groups; None: all.
+def of_groups(view: View, groups: Collection[str]) -> dict[str, str]:
+    """Return the most urgent change that the job advises on each of these groups, in a line.
 
     Raises:
         LakeError: The advice cannot be read.
     """
-    given = _standing(view.cache_key, view.cluster, view.lake, view.now)
+    given = _given(view)
     if not given.is_current(view.now):
         return {}
-    wanted = pl.lit(value=True) if only is None else pl.col("subject").is_in(list(only))
     on_groups = given.rows.filter(
-        pl.col("subject_kind") == Subject.GROUP, advice_cards.IS_CHANGE, wanted
+        pl.col("subject_kind") == Subject.GROUP,
+        advice_cards.IS_CHANGE,
+        pl.col("subject").is_in(list(groups)),
     ).unique("subject", keep="first", maintain_order=True)
     return {
         row["subject"]: advice_cards.change(from_row(row))
@@ -165,14 +163,14 @@ def _of_group(uri: str, cluster: str, group: str, _view: View) -> pl.DataFrame:
     return _evaluated(_view.lake, cluster, _view.now, _view.settings.scaling, group)
 
 
-@st.cache_data(ttl=4, max_entries=16, show_spinner=False)
-def _group(uri: str, cluster: str, group: str, _view: View) -> GroupFacts | None:
+@st.cache_data(ttl=15, max_entries=16, show_spinner=False)
+def _group(uri: str, cluster: str, group: str, stamp: float, _view: View) -> GroupFacts | None:
     return read_group(_view.lake, cluster, group, _view.now, _view.settings.scaling)
 
 
 def facts_of_group(view: View, group: str) -> GroupFacts | None:
     """Return what the advice on one group is taken from; None where the group is not known."""
-    return _group(view.cache_key, view.cluster, group, view)
+    return _group(view.cache_key, view.cluster, group, present.stamp(view), view)
 
 
 @st.cache_resource(show_spinner=False)
@@ -188,6 +186,13 @@ def _evaluated(
     return most_urgent_first(recommendation_frame(rows))
 
 
-@st.cache_resource(ttl=4, max_entries=16, show_spinner=False)
-def _standing(uri: str, cluster: str, _lake: Lake, _now: datetime) -> Standing:
+def _given(view: View) -> Standing:
+    table = view.lake.handle(RECOMMENDATIONS)
+    version = None if table is None else table.version()
+    return _standing(view.cache_key, view.cluster, version, view.lake, view.now)
+
+
+# The job advises every few minutes, and pages are drawn again every few seconds.
+@st.cache_resource(ttl=600, max_entries=16, show_spinner=False)
+def _standing(uri: str, cluster: str, version: int | None, _lake: Lake, _now: datetime) -> Standing:
     return standing(_lake, cluster, _now)

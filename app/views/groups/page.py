@@ -1,5 +1,6 @@
 """Who is late?"""
 
+import polars as pl
 import streamlit as st
 
 from app.data import history_queries, present
@@ -35,10 +36,15 @@ components.headline(title, escape(detail))
 for broken in unreadable:
     components.show_broken(broken)
 rows = group_list.rows(known)
-advised = {}
-with components.guarded():
-    advised = current_advice.of_groups(view)
-rows = group_list.with_advice(rows, advised, view.settings.scaling.objective_seconds)
+
+
+def with_advice(listed: pl.DataFrame) -> pl.DataFrame:
+    """Add the objective of each group, and what is advised on it."""
+    advised = {}
+    with components.guarded():
+        advised = current_advice.of_groups(view, listed["group"].to_list())
+    return group_list.with_advice(listed, advised, view.settings.scaling.objective_seconds)
+
 
 search, status_filter, kind_filter = st.columns([2, 3, 2], vertical_alignment="bottom")
 with search:
@@ -77,7 +83,7 @@ with kind_filter:
 found = group_list.filtered(rows, search=wanted or "", statuses=chosen, kinds=kind)
 quiet = found.filter(group_list.is_quiet())
 busy = found.filter(~group_list.is_quiet())
-shown = busy.head(SHOWN)
+shown = with_advice(busy.head(SHOWN))
 trend = None
 with components.guarded():
     trend = history_queries.group_history(view, shown["group"].to_list()).frame
@@ -151,16 +157,17 @@ else:
         if busy.height > SHOWN
         else "groups",
         rows_shown=50,
-        every=busy,
+        every=lambda: with_advice(busy),
     )
     if not quiet.is_empty():
         with st.expander(f"{count(quiet.height, 'group')} without members and without lag"):
             tables.show(
-                group_list.with_trends(quiet.head(SHOWN), None),
+                group_list.with_trends(with_advice(quiet.head(SHOWN)), None),
                 {name: column for name, column in columns.items() if name != "trend"},
                 view=view,
                 key="groups-quiet",
                 alt="Consumer groups without members for which nothing waits",
+                total=quiet.height,
                 noun="groups",
-                every=quiet,
+                every=lambda: with_advice(quiet),
             )

@@ -73,13 +73,13 @@ def chosen(rows: pl.DataFrame, asked: str | None) -> dict[str, Any] | None:
     Returns:
         None where there is no row, or none on that subject.
     """
-    named = list(rows.iter_rows(named=True))
-    if asked is None:
-        return named[0] if named else None
-    same = [row for row in named if row_id(row) == asked]
-    subject = asked.rsplit(":", 2)[0]
-    other = [row for row in named if f"{row['subject_kind']}:{row['subject']}" == subject]
-    return next(iter((*same, *other)), None)
+    if asked is not None:
+        kind, _, subject = asked.rsplit(":", 2)[0].partition(":")
+        rows = rows.filter(pl.col("subject_kind") == kind, pl.col("subject") == subject)
+    named = rows.iter_rows(named=True) if asked else rows.head(1).iter_rows(named=True)
+    others = list(named)
+    same = [row for row in others if row_id(row) == asked]
+    return next(iter((*same, *others)), None)
 
 
 def items(
