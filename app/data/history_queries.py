@@ -27,7 +27,7 @@ from app.data.history import (
     in_steps,
     merge,
 )
-from app.data.queries import recent, recent_of
+from app.data.queries import recent, recent_of, version
 from app.data.time_range import LAST_DAY, TimeRange
 from lake.errors import LakeError
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS
@@ -57,16 +57,31 @@ def history(
     """Return a gold table's rows of the chosen range at the range's grain."""
     start = view.start
     wanted = tuple(sorted(names))
+    return _read(view, table, view.range, key, wanted, start).filter(
+        pl.col("window_start") >= start
+    )
+
+
+def _read(
+    view: View,
+    table: Table,
+    chosen: TimeRange,
+    key: str | None,
+    names: tuple[str, ...],
+    start: datetime,
+) -> pl.DataFrame:
+    found = version(view, table)
     return _history(
-        view.cache_key, table.name, view.cluster, view.range, key, wanted, start, view.lake
-    ).filter(pl.col("window_start") >= start)
+        view.cache_key, table.name, view.cluster, found, chosen, key, names, start, view.lake
+    )
 
 
-@st.cache_data(ttl=10, max_entries=64, show_spinner=False)
+@st.cache_data(ttl=300, max_entries=64, show_spinner=False)
 def _history(
     uri: str,
     table: str,
     cluster: str,
+    version: int | None,
     chosen: TimeRange,
     key: str | None,
     names: tuple[str, ...],
@@ -95,9 +110,7 @@ def earlier(
     until = (view.until - before).replace(second=0, microsecond=0)
     chosen = replace(view.range, end=until)
     start = chosen.start(until)
-    rows = _history(
-        view.cache_key, table.name, view.cluster, chosen, key, (name,), start, view.lake
-    )
+    rows = _read(view, table, chosen, key, (name,), start)
     points = rows.filter(pl.col("window_start") >= start).select(
         pl.col("window_start").alias(TIME), pl.col(measure.gold).alias(measure.name)
     )

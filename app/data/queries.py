@@ -62,6 +62,21 @@ KAFKA = "kafka"
 """The source of a Kafka cluster's own rows."""
 
 
+def version(view: View, table: Table) -> int | None:
+    """Return what changes when rows are added to a table; None where there is no table.
+
+    Raises:
+        LakeError: It cannot be read.
+    """
+    return _version(view.cache_key, table.name, view.lake)
+
+
+@st.cache_data(ttl=2, max_entries=64, show_spinner=False)
+def _version(uri: str, table: str, _lake: Lake) -> int | None:
+    handle = _lake.handle(TABLES[table])
+    return None if handle is None else handle.version()
+
+
 def newest(view: View, table: Table) -> pl.DataFrame:
     """Return the newest poll's rows of a bronze table; no rows if there was no poll for days."""
     stamp = present.stamp(view)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 import polars as pl
 import streamlit as st
 
-from app.data import history_queries, present
+from app.data import history_queries, present, queries
 from app.data.background import Background
 from app.data.context import View
 from app.style.format import clock
@@ -187,12 +187,10 @@ def _evaluated(
 
 
 def _given(view: View) -> Standing:
-    table = view.lake.handle(RECOMMENDATIONS)
-    version = None if table is None else table.version()
+    version = queries.version(view, RECOMMENDATIONS)
     return _standing(view.cache_key, view.cluster, version, view.lake, view.now)
 
 
-# The job advises every few minutes, and pages are drawn again every few seconds.
 @st.cache_resource(ttl=600, max_entries=16, show_spinner=False)
 def _standing(uri: str, cluster: str, version: int | None, _lake: Lake, _now: datetime) -> Standing:
     return standing(_lake, cluster, _now)

@@ -1,5 +1,7 @@
 """What does a topic carry, and who reads it?"""
 
+from datetime import timedelta
+
 import polars as pl
 import streamlit as st
 
@@ -20,6 +22,8 @@ from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
 from lake.schemas.tables import PARTITIONS, TOPIC_HISTORY
 from scaling.advice.model import Subject
 
+_RATES_OVER = timedelta(minutes=10)
+
 view = current()
 with components.required("The topic cannot be shown"):
     known = topic_list.rows(present.rows(view, TOPIC_STATUS))
@@ -34,7 +38,7 @@ topic, heading = components.chosen(
 found = known.row(by_predicate=pl.col("topic") == topic, named=True)
 samples_of = PARTITIONS.empty
 with components.guarded():
-    samples_of = queries.recent_of(view, PARTITIONS, "topic", topic)
+    samples_of = queries.recent_of(view, PARTITIONS, "topic", topic, _RATES_OVER)
 hot = found["hot_partitions"] or []
 rows = topic_list.partition_rows(
     at_newest_poll(samples_of), recent_samples.latest_rates(samples_of), hot
