@@ -1,0 +1,41 @@
+"""How long what was read from the lake is kept."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import polars as pl
+
+from app.data import queries
+from app.data.context import View
+from lake.schemas.current import CLUSTER_STATUS
+from lake.schemas.tables import WAITING_COLLECTORS
+from tests.unit.app.views_of import NOW
+
+
+def evaluate(view: View, at: datetime) -> None:
+    """Write what an evaluation writes."""
+    rows = pl.DataFrame({"cluster": ["east"], "evaluated_at": [at]})
+    types = CLUSTER_STATUS.polars_schema
+    whole = rows.select(
+        (pl.col(name) if name in rows.columns else pl.lit(None)).cast(type_).alias(name)
+        for name, type_ in types.items()
+    )
+    view.lake.current.replace(CLUSTER_STATUS, "east", whole)
+
+
+def wait(view: View, name: str) -> None:
+    """Write that a collector waits."""
+    row = {"cluster": "east", "observed_at": NOW, "collector": name, "poll_id": name}
+    view.lake.append(WAITING_COLLECTORS, pl.DataFrame([row]))
+
+
+def test_samples_are_read_again_when_the_cluster_was_evaluated_again(view: View) -> None:
+    evaluate(view, NOW)
+    wait(view, "one")
+    assert queries.recent(view, WAITING_COLLECTORS)["collector"].to_list() == ["one"]
+    wait(view, "two")
+    assert queries.recent(view, WAITING_COLLECTORS)["collector"].to_list() == ["one"]
+    evaluate(view, NOW + timedelta(seconds=15))
+    seen = queries.recent(view, WAITING_COLLECTORS)["collector"].to_list()
+    assert sorted(seen) == ["one", "two"]

@@ -1,0 +1,72 @@
+"""What became of advice, as the pages read it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import polars as pl
+from deltalake import write_deltalake
+
+from app.data.context import View
+from app.ui.advice.advice_history import outcomes
+from lake.schemas.grain import Grain
+from lake.schemas.model import Table
+from lake.schemas.tables import GROUP_HISTORY, RECOMMENDATIONS
+from lake.storage.append import conform
+from scaling.advice.follow_up import Followed
+from tests.unit.app.views_of import NOW
+
+GIVEN = NOW - timedelta(hours=4)
+
+
+def minutes(view: View, group: str, members: dict[int, int]) -> None:
+    """Write minutes of a group: how many members there were, by minutes after the advice."""
+    rows = pl.DataFrame(
+        {
+            "cluster": "east",
+            "group": group,
+            "grain_seconds": Grain.MINUTE.seconds,
+            "window_start": [GIVEN + timedelta(minutes=minute) for minute in members],
+            "members_last": list(members.values()),
+        }
+    )
+    store(view, GROUP_HISTORY, rows)
+
+
+def store(view: View, table: Table, rows: pl.DataFrame) -> None:
+    types = {name: type_ for name, type_ in table.polars_schema.items() if name in rows.columns}
+    made = conform(table, rows.cast(types))
+    write_deltalake(view.lake.uri(table), made.to_arrow(), mode="append", partition_by=["date"])
+
+
+def advice(
+    group: str, proposed: int, *, until: timedelta = timedelta(hours=2)
+) -> dict[str, object]:
+    return {
+        **{"cluster": "east", "subject_kind": "group", "subject": group, "kind": "add_consumers"},
+        **{"quantity": "consumers", "current": 2, "proposed": proposed},
+        **{"valid_from": GIVEN, "confirmed_at": GIVEN + until},
+    }
+
+
+def test_each_advice_is_judged_by_its_own_groups_history(view: View) -> None:
+    minutes(view, "followed", dict.fromkeys(range(-30, 30), 2) | dict.fromkeys(range(30, 120), 4))
+    minutes(view, "ignored", dict.fromkeys(range(-30, 120), 2))
+    given = [advice("ignored", 4), advice("followed", 4), advice("never seen", 4)]
+    rows = pl.DataFrame(
+        given, schema={name: RECOMMENDATIONS.polars_schema[name] for name in given[0]}
+    )
+    found = [one.followed for one in outcomes(view, rows)]
+    assert found[1] is Followed.FOLLOWED
+    assert found[0] is not Followed.FOLLOWED
+    assert found[2] is not Followed.FOLLOWED
+
+
+def test_what_came_hours_after_advice_ended_does_not_count(view: View) -> None:
+    minutes(view, "late", dict.fromkeys(range(-30, 200), 2) | dict.fromkeys(range(200, 230), 4))
+    given = [advice("late", 4, until=timedelta(minutes=15)), advice("newer", 4)]
+    rows = pl.DataFrame(
+        given, schema={name: RECOMMENDATIONS.polars_schema[name] for name in given[0]}
+    )
+    found, _ = outcomes(view, rows)
+    assert found.followed is Followed.NOT_FOLLOWED
