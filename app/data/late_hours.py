@@ -1,7 +1,8 @@
-"""The hours in which groups were late, for the report of a week."""
+"""The hours in which groups missed their objective, for the report of a week."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 import polars as pl
@@ -12,28 +13,28 @@ from lake.schemas.grain import Grain
 from lake.schemas.tables import GROUP_HISTORY
 
 
-def late_hours(view: View, start: datetime, end: datetime) -> pl.DataFrame:
-    """Return the hours between two moments in which a group may have missed its objective.
-
-    Returns:
-        Of ``group_history``: group, window_start, time_lag_seconds_max and generated, where the
-        time lag was above the lowest objective.
+def over_objective(view: View, start: datetime, end: datetime) -> pl.DataFrame:
+    """Return how long each group missed its objective between two moments; see ``by_group``.
 
     Raises:
         LakeError: The table cannot be read.
     """
     first = start.replace(minute=0, second=0, microsecond=0)
-    return _late_hours(view.cache_key, view.cluster, first, end, view)
+    scaling = view.settings.scaling
+    return _over_objective(
+        view.cache_key, view.cluster, scaling.model_dump_json(), first, end, view
+    )
 
 
-# Keyed by the first hour: the end moves on with each drawing.
+# Keyed by the first hour: the end moves on with each drawing. A week of many groups is large: what
+# is kept is what it comes to.
 @st.cache_data(ttl=300, max_entries=8, show_spinner=False)
-def _late_hours(
-    uri: str, cluster: str, start: datetime, _end: datetime, _view: View
+def _over_objective(
+    uri: str, cluster: str, scaling: str, start: datetime, _end: datetime, _view: View
 ) -> pl.DataFrame:
-    scaling = _view.settings.scaling
-    wanted = [scaling.time_lag_seconds, *(one.time_lag_seconds for one in scaling.objectives)]
-    return _view.lake.read(
+    settings = _view.settings.scaling
+    wanted = [settings.time_lag_seconds, *(one.time_lag_seconds for one in settings.objectives)]
+    hours = _view.lake.read(
         GROUP_HISTORY,
         pl.col("grain_seconds") == Grain.HOUR.seconds,
         pl.col("time_lag_seconds_max") > min(wanted),
@@ -41,4 +42,41 @@ def _late_hours(
         until=_end,
         cluster=cluster,
         columns=["group", "window_start", "time_lag_seconds_max", "generated"],
+    )
+    return by_group(hours, settings.objective_seconds)
+
+
+def by_group(hours: pl.DataFrame, objective: Callable[[str], float]) -> pl.DataFrame:
+    """Return how long each group missed its objective, the longest first.
+
+    Args:
+        hours: Rows of ``group_history`` by the hour: group, window_start, time_lag_seconds_max and
+            generated.
+        objective: The highest wanted time lag of a group, in seconds.
+
+    Returns:
+        ``group``, ``objective_seconds``; ``over_seconds``, whole hours in which it was missed at
+        some moment; ``worst_seconds`` and ``worst_at``; ``is_generated``, whether generated
+        history is in it.
+    """
+    names = hours["group"].unique().to_list()
+    wanted = pl.DataFrame(
+        {"group": names, "objective_seconds": [objective(name) for name in names]},
+        schema={"group": pl.String, "objective_seconds": pl.Float64},
+    )
+    return (
+        hours.join(wanted, on="group")
+        .filter(pl.col("time_lag_seconds_max") > pl.col("objective_seconds"))
+        .group_by("group")
+        .agg(
+            pl.col("objective_seconds").first(),
+            (pl.col("window_start").n_unique() * 3600.0).alias("over_seconds"),
+            pl.col("time_lag_seconds_max").max().alias("worst_seconds"),
+            pl.col("window_start")
+            .sort_by("time_lag_seconds_max", descending=True)
+            .first()
+            .alias("worst_at"),
+            pl.col("generated").fill_null(value=False).any().alias("is_generated"),
+        )
+        .sort("over_seconds", "worst_seconds", "group", descending=[True, True, False])
     )

@@ -12,6 +12,7 @@ import polars as pl
 import streamlit as st
 
 from app.data.context import View
+from app.data.queries import version
 from app.style.format import UNKNOWN, clock, count, duration, exact
 from app.ui.tables import DASH
 from config.storage import ADVICE_KEPT
@@ -42,13 +43,15 @@ def given(view: View, since: datetime | None = None) -> pl.DataFrame:
     """
     first = since or view.now - timedelta(days=DAYS)
     hour = first.replace(minute=0, second=0, microsecond=0)
-    rows = _given(view.cache_key, view.cluster, hour, view)
+    rows = _given(view.cache_key, view.cluster, version(view, RECOMMENDATIONS), hour, view)
     return rows.filter(pl.col("confirmed_at") >= first)
 
 
-# The job advises every few minutes, and pages are drawn again every few seconds.
-@st.cache_data(ttl=60, max_entries=16, show_spinner=False)
-def _given(uri: str, cluster: str, since: datetime, _view: View) -> pl.DataFrame:
+# Frames are never altered: all sessions share one, without a copy.
+@st.cache_resource(ttl=600, max_entries=16, show_spinner=False)
+def _given(
+    uri: str, cluster: str, version: int | None, since: datetime, _view: View
+) -> pl.DataFrame:
     # A row lies under the day on which its advice was first given, which may be long ago.
     rows = _view.lake.read(
         RECOMMENDATIONS,

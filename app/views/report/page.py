@@ -34,10 +34,9 @@ except AlertingError as error:
     st.error(escape(str(error)), icon=":material/database_off:")
 if fired is not None:
     parts["incidents"] = view_model.incident_part(incidents.incidents(fired), start, end)
-objective = view.settings.scaling.objective_seconds
 with components.guarded():
-    hours = late_hours.late_hours(view, start, end)
-    parts["objectives"] = view_model.objective_part(hours, objective)
+    late = late_hours.over_objective(view, start, end)
+    parts["objectives"] = view_model.objective_part(late)
 with components.guarded():
     grown = forecast.contributors(view) if back == 0 else CONTRIBUTORS.empty
     parts["growth"] = view_model.growth_part(grown)

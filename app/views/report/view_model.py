@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from html import escape
@@ -93,39 +93,12 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
     )
 
 
-def objective_part(hours: pl.DataFrame, objective: Callable[[str], float]) -> Part:
-    """Return how long each group exceeded its objective, the longest first.
-
-    Args:
-        hours: Rows of ``group_history`` by the hour.
-        objective: The highest wanted time lag of a group, in seconds.
-    """
-    names = hours["group"].unique().to_list()
-    wanted = pl.DataFrame(
-        {"group": names, "objective_seconds": [objective(name) for name in names]},
-        schema={"group": pl.String, "objective_seconds": pl.Float64},
-    )
-    late = pl.col("time_lag_seconds_max") > pl.col("objective_seconds")
-    frame = (
-        hours.join(wanted, on="group")
-        .filter(late)
-        .group_by("group")
-        .agg(
-            pl.col("objective_seconds").first(),
-            (pl.col("window_start").n_unique() * 3600.0).alias("over_seconds"),
-            pl.col("time_lag_seconds_max").max().alias("worst_seconds"),
-            pl.col("window_start")
-            .sort_by("time_lag_seconds_max", descending=True)
-            .first()
-            .alias("worst_at"),
-            pl.col("generated").fill_null(value=False).any().alias("is_generated"),
-        )
-        .sort("over_seconds", "worst_seconds", "group", descending=[True, True, False])
-    )
+def objective_part(late: pl.DataFrame) -> Part:
+    """Return how long each group missed its objective: rows of ``late_hours.by_group``."""
     return Part(
         key="objectives",
         title="Time over objective",
-        rows=frame,
+        rows=late,
         columns={
             "group": Column("group", width=220),
             "objective_seconds": Column("objective", "duration"),
@@ -136,7 +109,7 @@ def objective_part(hours: pl.DataFrame, objective: Callable[[str], float]) -> Pa
         noun="groups, the longest first",
         nothing="No group exceeded its objective, as far as is known.",
         note="Whole hours in which the time lag was above the objective at some moment."
-        + (" Generated history is in it." if frame["is_generated"].any() else ""),
+        + (" Generated history is in it." if late["is_generated"].any() else ""),
     )
 
 

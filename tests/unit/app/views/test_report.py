@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import polars as pl
 
 from app.data.context import View
+from app.data.late_hours import by_group
 from app.ui.incidents import Incident
 from app.ui.tables import csv
 from app.views.report import view_model
@@ -29,8 +31,10 @@ def hour(group: str, hours_before: float, late: float | None, **given: Any) -> d
     return {"group": group, "window_start": at, "time_lag_seconds_max": late, **given}
 
 
-def hours(*rows: dict[str, Any]) -> pl.DataFrame:
-    return pl.DataFrame(
+def by_group_of(
+    *rows: dict[str, Any], objective: Callable[[str], float] = lambda _: 10.0
+) -> pl.DataFrame:
+    hours = pl.DataFrame(
         [{"generated": None, **row} for row in rows],
         schema={
             "group": pl.String,
@@ -39,6 +43,7 @@ def hours(*rows: dict[str, Any]) -> pl.DataFrame:
             "generated": pl.Boolean,
         },
     )
+    return by_group(hours, objective)
 
 
 def test_a_week_begins_seven_days_before_it_ends() -> None:
@@ -49,20 +54,22 @@ def test_a_week_begins_seven_days_before_it_ends() -> None:
 def test_each_group_is_held_against_its_own_objective() -> None:
     objective = {"fast": 10.0, "slow": 600.0}.__getitem__
     part = view_model.objective_part(
-        hours(
+        by_group_of(
             hour("fast", 3, 11.0),
             hour("fast", 2, 40.0),
             hour("fast", 1, 10.0),
             hour("slow", 2, 500.0),
-        ),
-        objective,
+            objective=objective,
+        )
     )
     assert part.rows["group"].to_list() == ["fast"]
     assert part.rows["over_seconds"].to_list() == [7200.0]
     assert part.rows["worst_seconds"].to_list() == [40.0]
     assert part.rows["worst_at"].to_list() == [END - timedelta(hours=2)]
     assert "Generated" not in part.note
-    generated = view_model.objective_part(hours(hour("fast", 1, 90.0, generated=True)), objective)
+    generated = view_model.objective_part(
+        by_group_of(hour("fast", 1, 90.0, generated=True), objective=objective)
+    )
     assert "Generated history is in it" in generated.note
 
 
@@ -112,7 +119,7 @@ def test_what_was_saved_is_counted_from_when_advice_was_followed() -> None:
 
 
 def test_the_document_loads_nothing_and_escapes_names() -> None:
-    part = view_model.objective_part(hours(hour("<script>x</script>", 1, 90.0)), lambda _: 10.0)
+    part = view_model.objective_part(by_group_of(hour("<script>x</script>", 1, 90.0)))
     empty = view_model.growth_part(pl.DataFrame(schema=CONTRIBUTORS.polars_schema))
     made = view_model.html("c & d", "1 group.", [part, empty], cast(View, Frame()))
     assert "<script" not in made and "&lt;script&gt;" in made
@@ -123,7 +130,7 @@ def test_the_document_loads_nothing_and_escapes_names() -> None:
 
 
 def test_the_headline_says_what_is_known() -> None:
-    late = view_model.objective_part(hours(hour("fast", 1, 90.0)), lambda _: 10.0)
+    late = view_model.objective_part(by_group_of(hour("fast", 1, 90.0)))
     none = view_model.incident_part([], START, END)
     said = view_model.headline({"incidents": none, "objectives": late})
     assert said == "0 incidents, 1 group over its objective, 1 h in all"
