@@ -111,15 +111,24 @@ def member_intervals(gained: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame
 
 
 def _best_sustained(minutes: pl.DataFrame) -> pl.DataFrame:
-    """Return for each member and hour the ten minutes in which it got through most."""
+    """Return for each member and hour the ten minutes in which it got through most.
+
+    They start with the first of the minutes that are counted: one that is none of these may be in
+    the table by itself.
+    """
     ten_minutes = (
         minutes.group_by(
-            *_MEMBER, pl.col("started_at").dt.truncate(_SUSTAINED), "members", maintain_order=True
+            *_MEMBER,
+            pl.col("started_at").dt.truncate(_SUSTAINED).alias("ten"),
+            "members",
+            maintain_order=True,
         )
         .agg(
+            pl.col("started_at").min(),
             pl.col("consumed", "arrived", "seconds").sum(),
             pl.col("lag_start", "lag_end").min(),
         )
+        .drop("ten")
         .filter(pl.col("seconds") >= DEFAULT_CAPACITY_RULES.sustained_seconds / 2)
     )
     hour = pl.col("started_at").dt.truncate("1h")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from lake.schemas.tables import GROUP_OFFSETS, GROUPS
+from lake.schemas.tables import CAPACITY_INTERVALS, GROUP_OFFSETS, GROUPS
 from scaling.facts.intervals import Intervals, saturated
 from spark_metrics.derived.intervals import NEEDED, gains, member_intervals
 
@@ -122,3 +122,14 @@ def test_a_group_without_members_has_no_interval() -> None:
 def test_nothing_comes_of_nothing() -> None:
     assert found(offsets(0, 300, lag=9, polls=range(0))).is_empty()
     assert found(offsets(0, 300, lag=9, polls=range(1))).is_empty()
+
+
+def test_a_minute_with_a_backlog_and_the_best_ten_minutes_around_it_are_told_apart() -> None:
+    number = (pl.col("observed_at") - START).dt.total_seconds() // 15
+    drained = offsets(0, 30, lag=0).with_columns(
+        lag=pl.when(number < 4).then(2000 - 400 * number).otherwise(5).cast(pl.Int64)
+    )
+    rows = found(drained.with_columns(committed=pl.col("log_end") + 2000 - pl.col("lag")))
+    assert rows["started_at"].to_list() == [START, START + timedelta(minutes=1)]
+    assert rows["seconds"].to_list() == pytest.approx([45.0, 540.0])
+    assert rows.select(CAPACITY_INTERVALS.key).is_unique().all()
