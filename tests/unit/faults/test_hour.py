@@ -13,6 +13,7 @@ import pytest
 from config.settings import LakeSettings
 from lake.schemas.tables import COLLECTIONS
 from lake.storage.store import Lake
+from tests.faults.hour.__main__ import GROWTH_LIMIT, growth
 from tests.faults.hour.evidence import duplicates, polls
 from tests.faults.hour.schedule import CALM_SECONDS, WARM_SECONDS, Fault, Kind, plan
 from tests.faults.hour.truth import HEALTHY, judge
@@ -139,3 +140,24 @@ def test_rows_that_are_there_twice_are_counted(lake: Lake) -> None:
     assert duplicates(lake) == {}
     poll(lake, 5)
     assert duplicates(lake) == {COLLECTIONS.name: 1}
+
+
+@pytest.mark.parametrize(
+    ("lives", "grew"),
+    [
+        pytest.param([[150] * 60, [150] * 30 + [280] * 90, [280] * 60], False, id="takes over"),
+        pytest.param([[280] * 60, [280] * 30 + [600] * 90], True, id="grows"),
+    ],
+)
+def test_a_process_that_takes_the_work_over_does_not_grow(
+    lives: list[list[int]], grew: bool
+) -> None:
+    seen = {
+        (("alerting", "alerting-2")[number % 2], number): [
+            (10.0 * step, size) for step, size in enumerate(sizes)
+        ]
+        for number, sizes in enumerate(lives)
+    }
+    found = growth(seen)
+    assert [service for service, *_ in found] == ["alerting", "alerting-2"]
+    assert any(last > GROWTH_LIMIT * warm for _, _, warm, last in found) is grew
