@@ -150,8 +150,8 @@ def _leaders(wire: Wire, topics: Sequence[str], deadline: Deadline) -> pl.DataFr
     )
     rows = [
         (topic.name, partition.partition_index, partition.leader_id)
-        for topic in answer.topics
-        for partition in topic.partitions
+        for topic in answer.topics or ()
+        for partition in topic.partitions or ()
         if partition.leader_id >= 0
     ]
     schema = {name: PARTITIONS_SCHEMA[name] for name in (*_PARTITION, "leader")}

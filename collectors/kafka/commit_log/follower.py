@@ -266,9 +266,10 @@ class CommitLog:
                     if self._layout.leaders.get(each.index) == leader:
                         self._failed(each, str(answers))
                 continue
-            for topic in answers[0].responses:
-                for answer in topic.partitions:
-                    more |= self._take(self._followed[answer.partition_index], answer, now)
+            for topic in answers[0].responses or ():
+                for answer in topic.partitions or ():
+                    if answer.partition_index in self._followed:
+                        more |= self._take(self._followed[answer.partition_index], answer, now)
         return more
 
     def _take_layout(self, wire: Wire) -> None:

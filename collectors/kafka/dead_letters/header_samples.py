@@ -217,9 +217,10 @@ class _Reading:
                     errors.append(answers)
                     self.complete = False
                     continue
-                for topic in answers[0].responses:
-                    for answer in topic.partitions:
-                        self._take(answer, positions[answer.partition_index])
+                for topic in answers[0].responses or ():
+                    for answer in topic.partitions or ():
+                        if answer.partition_index in positions:
+                            self._take(answer, positions[answer.partition_index])
         if errors and not self.found:
             raise errors[0]
 

@@ -191,7 +191,7 @@ def _find_coordinators(
         if isinstance(answers, CollectorError):
             silent.append(str(answers))
             continue
-        for described in (each for answer in answers for each in answer.groups):
+        for described in (each for answer in answers for each in answer.groups or ()):
             if described.error_code not in COORDINATOR_MOVES:
                 places[described.group_id] = broker
     nobody = silent[0] if silent else reason(_COORDINATOR_NOT_AVAILABLE)

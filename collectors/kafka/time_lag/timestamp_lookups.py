@@ -60,8 +60,8 @@ def fetch_times(
     Returns:
         Record: its timestamp in seconds since the epoch, or why there is none.
     """
-    found: dict[Wanted, float | str] = {}
     left = list(wanted)
+    found: dict[Wanted, float | str] = dict.fromkeys(left, NOTHING_SENT)
     for size in _PARTITION_BYTES:
         if left and deadline.left_seconds > 0:
             found.update(_fetch_once(wire, left, leaders, size, deadline))
@@ -124,9 +124,11 @@ def first_from(
         if isinstance(answers, CollectorError):
             found.update(dict.fromkeys(by_leader[leader], str(answers)))
             continue
-        for topic in answers[0].topics:
-            for partition in topic.partitions:
+        for topic in answers[0].topics or ():
+            for partition in topic.partitions or ():
                 place = (topic.name, partition.partition_index)
+                if place not in times:
+                    continue
                 if partition.error_code:
                     found[place] = reason(partition.error_code)
                 elif partition.offset < 0 or partition.timestamp < 0:
@@ -152,10 +154,12 @@ def _read(answer: Any, places: Mapping[Place, Wanted], found: dict[Wanted, float
     if answer.error_code:
         found.update(dict.fromkeys(places.values(), reason(answer.error_code)))
         return
-    for topic in answer.responses:
-        for partition in topic.partitions:
-            item = places[topic.topic, partition.partition_index]
+    for topic in answer.responses or ():
+        for partition in topic.partitions or ():
+            item = places.get((topic.topic, partition.partition_index))
             code = partition.error_code
+            if item is None:
+                continue
             if code == _TOPIC_AUTHORIZATION_FAILED:
                 found[item] = NOT_PERMITTED
             elif code:
