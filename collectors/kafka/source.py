@@ -31,6 +31,9 @@ from config.settings import ClusterSettings, Settings
 # Of the cadence: what a poll may take, and what a single request of it may.
 _POLL_FRACTION = 0.8
 _REQUEST_FRACTION = 0.3
+# Of a check, which opens every connection and has no poll behind it.
+_CHECK_SECONDS = 120.0
+_CHECK_REQUEST_SECONDS = 15.0
 _NAMES = 200_000
 REBALANCES_TOLD = timedelta(hours=1)
 """How old a rebalance may be that a first start tells: no older ones are recalled."""
@@ -113,7 +116,7 @@ class KafkaSource:
                 )
             )
         self._polled = True
-        reads = self._read(now)
+        reads = self._read(now, self._deadline())
         for name, section in SECTIONS.items():
             yield run_collector(
                 name, section.collect, reads, self._settings, now, reads.seconds(section.reads)
@@ -121,18 +124,21 @@ class KafkaSource:
 
     def check(self) -> Sequence[Check]:
         """Try each feature once."""
-        reads = self._read(datetime.now(UTC), settings_seconds=math.inf)
-        return run_checks(reads, self._settings, self._wire, self._deadline())
+        deadline = Deadline(_CHECK_SECONDS, _CHECK_REQUEST_SECONDS)
+        reads = self._read(datetime.now(UTC), deadline, settings_seconds=math.inf)
+        return run_checks(reads, self._settings, self._wire, deadline)
 
     def close(self) -> None:
         """Give up all connections."""
         self._memory.commit_times.close()
         self._wire.close()
 
-    def _read(self, now: datetime, *, settings_seconds: float = TOGETHER_SECONDS) -> ClusterReads:
+    def _read(
+        self, now: datetime, deadline: Deadline, *, settings_seconds: float = TOGETHER_SECONDS
+    ) -> ClusterReads:
         self._wire.begin_poll()
         self._memory.follow_clock(now)
-        context = PollContext(wire=self._wire, deadline=self._deadline(), now=now)
+        context = PollContext(wire=self._wire, deadline=deadline, now=now)
         reads = read_cluster(
             context,
             self._settings,

@@ -36,6 +36,9 @@ PATIENCE_SECONDS = 30.0
 _REFUSED_BACK_OFF_SECONDS = 30.0  # between two logins once one was refused
 _JITTER = 0.2
 
+_CONNECTING = "it is being looked up and connected to"
+_LOGGING_IN = "it is connected to, but encryption or login is not done"
+
 
 @dataclass(eq=False, slots=True, kw_only=True)
 class _Batch:
@@ -193,8 +196,10 @@ class BrokerClient:
             )
         if self._failure is not None:  # while it is being opened again
             return self._failure
-        delay = self._connector.delay if connection is None else None
-        return NoAnswerError(f"{self.label}: {delay or words}")
+        if connection is None:
+            where = _CONNECTING if self._opening is None else _LOGGING_IN
+            words = self._connector.delay or f"{words}; {where}"
+        return NoAnswerError(f"{self.label}: {words}")
 
     def _serve(self) -> None:
         """Work until the end: answer batches, and between them keep the connection open."""

@@ -13,7 +13,7 @@ from kafka.protocol.broker_version_data import BrokerVersionData
 from kafka.protocol.metadata import ApiVersionsRequest
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
-from collectors.errors import SecurityError
+from collectors.errors import NoAnswerError, SecurityError
 from collectors.kafka.protocol.connection import Connection
 from collectors.kafka.protocol.failures import translated
 from collectors.kafka.protocol.properties import ConnectionSettings
@@ -84,7 +84,13 @@ class Connector:
             context = self._contexts.current() if self._contexts else None
             found = addresses(host, port, self.options, is_bootstrap=is_bootstrap)
             until = time.monotonic() + min(patience, _CONNECT_SECONDS)
-            opened, address = connect(found, self.options, until)
+            try:
+                opened, address = connect(found, self.options, until)
+            except TimeoutError:
+                raise NoAnswerError(
+                    f"{label}: no TCP connection in time; can its address and port be reached "
+                    "from here, through every firewall?"
+                ) from None
             connection = Connection(label, opened, self._client_id)
             if on_progress is not None:
                 on_progress(connection)

@@ -38,8 +38,15 @@ _NOT_HERE = {
 }
 """Properties about connections that would be expected to do something, with what to do instead."""
 
-_UNUSABLE = ("ssl.engine.location", "ssl.providers")
-_ADVICE = "set ssl.certificate.location and ssl.key.location, or ssl.keystore.location, instead"
+_FILES = "set ssl.certificate.location and ssl.key.location, or ssl.keystore.location, instead"
+_OPENSSL = "set it in OpenSSL's configuration file instead"
+_UNUSABLE = {
+    "ssl.engine.location": _FILES,
+    "ssl.providers": _FILES,
+    "ssl.curves.list": _OPENSSL,
+    "ssl.sigalgs.list": _OPENSSL,
+}
+"""Properties about encryption that only librdkafka understands, with what to do instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,9 +180,9 @@ def _choice(properties: Mapping[str, str], key: str, values: Sequence[str]) -> s
 
 
 def _tls(properties: Mapping[str, str]) -> Tls:
-    for key in _UNUSABLE:
+    for key, advice in _UNUSABLE.items():
         if properties.get(key):
-            raise SettingsError(f"{key}: is not supported; {_ADVICE}")
+            raise SettingsError(f"{key}: is not supported; {advice}")
     algorithm = properties.get("ssl.endpoint.identification.algorithm", "https").lower()
     return Tls(
         ca_file=properties.get("ssl.ca.location") or None,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ssl
+from pathlib import Path
+
 import httpx
 
 from collectors.errors import SecurityError
@@ -24,7 +27,7 @@ def ask_server(oauth: OAuth, timeout_seconds: float) -> Token:
             data=form,
             auth=(oauth.client_id, oauth.client_secret),
             timeout=timeout_seconds,
-            verify=oauth.ca_file or True,
+            verify=_context(oauth),
         )
         answer.raise_for_status()
         found = answer.json()
@@ -46,3 +49,14 @@ def ask_server(oauth: OAuth, timeout_seconds: float) -> Token:
         raise SecurityError(
             "sasl.oauthbearer.token.endpoint.url: its answer has no access_token"
         ) from None
+
+
+def _context(oauth: OAuth) -> ssl.SSLContext:
+    """Return whom to trust; a file that cannot be read is an OSError."""
+    place = oauth.ca_file
+    is_folder = place is not None and Path(place).is_dir()
+    return ssl.create_default_context(
+        cafile=None if is_folder else place,
+        capath=place if is_folder else None,
+        cadata=oauth.ca_pem,
+    )

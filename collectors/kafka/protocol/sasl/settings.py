@@ -13,6 +13,11 @@ MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI"
 
 _NO_KINIT = ("sasl.kerberos.kinit.cmd", "sasl.kerberos.min.time.before.relogin")
 _METHOD = "sasl.oauthbearer.method"
+_USUAL = {
+    "sasl.oauthbearer.grant.type": "client_credentials",
+    "sasl.oauthbearer.metadata.authentication.type": "none",
+}
+"""Ways to a token that librdkafka has beside this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +30,7 @@ class OAuth:
     scope: str | None = None
     extensions: tuple[tuple[str, str], ...] = ()
     ca_file: str | None = None
+    ca_pem: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +111,11 @@ def _oidc(properties: Mapping[str, str]) -> OAuth:
         raise SettingsError(
             f"{_METHOD}: must be oidc, or name an oauth_callback beside the properties"
         )
+    for key, usual in _USUAL.items():
+        if properties.get(key, usual) != usual:
+            raise SettingsError(
+                f"{key}: only {usual} is supported; name an oauth_callback beside the properties"
+            )
     extensions = []
     for pair in filter(None, properties.get("sasl.oauthbearer.extensions", "").split(",")):
         name, separator, value = pair.partition("=")
@@ -113,12 +124,19 @@ def _oidc(properties: Mapping[str, str]) -> OAuth:
         extensions.append((name.strip(), value.strip()))
     return OAuth(
         token_url=_needed(properties, "sasl.oauthbearer.token.endpoint.url", "OAUTHBEARER"),
-        client_id=_needed(properties, "sasl.oauthbearer.client.id", "OAUTHBEARER"),
-        client_secret=_needed(properties, "sasl.oauthbearer.client.secret", "OAUTHBEARER"),
+        client_id=_credential(properties, "id"),
+        client_secret=_credential(properties, "secret"),
         scope=properties.get("sasl.oauthbearer.scope") or None,
         extensions=tuple(extensions),
         ca_file=properties.get("https.ca.location") or None,
+        ca_pem=properties.get("https.ca.pem") or None,
     )
+
+
+def _credential(properties: Mapping[str, str], name: str) -> str:
+    """Return the client's id or secret, by either of the names that librdkafka has for it."""
+    other = properties.get(f"sasl.oauthbearer.client.credentials.client.{name}")
+    return other or _needed(properties, f"sasl.oauthbearer.client.{name}", "OAUTHBEARER")
 
 
 def _kerberos(properties: Mapping[str, str]) -> Kerberos:

@@ -1,14 +1,24 @@
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from contextlib import ExitStack
 
 import pytest
 
-from collectors.errors import CollectorError, ProtocolError, ThrottledError, UnreachableError
+from bench.support.network import network
+from collectors.errors import (
+    CollectorError,
+    NoAnswerError,
+    ProtocolError,
+    ThrottledError,
+    UnreachableError,
+)
+from collectors.kafka.protocol import sockets
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
 from collectors.kafka.protocol.properties import ConnectionSettings
+from collectors.kafka.protocol.sockets import SocketOptions
 from tests.support import eventually
 from tests.unit.collectors.kafka.protocol import fakebroker
 from tests.unit.collectors.kafka.protocol.fakebroker import (
@@ -79,6 +89,23 @@ def test_a_broker_that_refuses_connections_is_tried_again_beside_the_polls() -> 
         assert "security.protocol" in cluster.wire.failures[1]
         eventually(lambda: not cluster.wire.failures, what="broker that is back")
         assert cluster.ask_all(Deadline(10, 5.0)) == {0: True, 1: True}
+
+
+def test_a_broker_that_is_not_reached_is_told_from_one_that_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sockets, "_STAGGER_SECONDS", 60.0)  # the name has a good address as well
+    with ExitStack() as stack:
+        cluster = Cluster(stack, fakebroker.silent)
+        cluster.meet()
+        assert cluster.ask_all(Deadline(10, 0.5)) == {0: False}
+        assert "encryption or login is not done" in cluster.wire.failures[0]
+        stack.enter_context(network()).dead_first.add("kafka.test")
+        settings = ConnectionSettings(sockets=SocketOptions(family=socket.AF_INET))
+        wire = Wire(f"kafka.test:{cluster.brokers[0].port}", settings, "test")
+        stack.callback(wire.close)
+        with pytest.raises(NoAnswerError, match="is being looked up and connected to"):
+            wire.any(ask_metadata, Deadline(10, 0.5))
 
 
 def test_a_connection_that_was_idle_too_long_is_opened_anew() -> None:

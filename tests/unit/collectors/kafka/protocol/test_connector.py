@@ -1,18 +1,35 @@
-"""When a connection is opened anew to see whether the broker's certificate was replaced."""
+"""How connections come about, and when they are opened anew to see a new certificate."""
 
 from __future__ import annotations
 
+import socket
 import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
+from bench.support.network import network
+from collectors.errors import NoAnswerError
+from collectors.kafka.protocol import connector
 from collectors.kafka.protocol.connection import Connection
 from collectors.kafka.protocol.connector import _look_again
+from collectors.kafka.protocol.properties import ConnectionSettings
+from collectors.kafka.protocol.sockets import SocketOptions
 
 HOUR = 3600.0
+
+
+def test_an_address_that_cannot_be_reached_is_named_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connector, "_CONNECT_SECONDS", 0.2)
+    with network() as names, closing(socket.create_server(("127.0.0.1", 0))) as server:
+        names.dead_first.add("kafka.test")
+        settings = ConnectionSettings(sockets=SocketOptions(family=socket.AF_INET))
+        opening = connector.Connector(settings, "test")
+        with pytest.raises(NoAnswerError, match=r"broker 1: no TCP connection .* firewall"):
+            opening.open("broker 1", "kafka.test", server.getsockname()[1])
 
 
 @pytest.mark.parametrize(

@@ -258,6 +258,15 @@ def test_a_callback_that_would_have_no_effect(properties: dict[str, str], key: s
             "ssl.engine.location",
             id="engine",
         ),
+        *(
+            pytest.param({"security.protocol": "SASL_SSL", **OAUTH, key: value}, key, id=key)
+            for key, value in {
+                "sasl.oauthbearer.grant.type": "urn:ietf:params:oauth:grant-type:jwt-bearer",
+                "sasl.oauthbearer.metadata.authentication.type": "azure_imds",
+                "ssl.curves.list": "P-521",
+                "ssl.sigalgs.list": "ed25519",
+            }.items()
+        ),
         pytest.param(
             {"security.protocol": "SSL", "enable.ssl.certificate.verification": "perhaps"},
             "enable.ssl.certificate.verification",
