@@ -55,3 +55,7 @@ class UnsupportedError(CollectorError):
 
 class ProtocolError(CollectorError):
     """The server's answer could not be understood."""
+
+
+class OddAnswerError(ProtocolError):
+    """An answer came whole and makes no sense: others on the same connection may."""

@@ -222,7 +222,12 @@ def backward_ends(ends: pl.DataFrame) -> list[ClusterEvent]:
     changed, and a log that was cut or lost its disk where it did not. Where as many records
     arrived since, it goes unnoticed.
     """
-    lost = ends.filter(pl.col("log_end") < pl.col("known_end"))
+    # Brokers without topic ids (before 2.8) may be so old that a new leader tells an end that is
+    # not the last.
+    is_known = pl.col("topic_id").is_not_null() | pl.col("leader").eq_missing(
+        pl.col("known_leader")
+    )
+    lost = ends.filter(is_known, pl.col("log_end") < pl.col("known_end"))
     events = []
     for row in lost.sort("topic", "partition").iter_rows(named=True):
         old, new = row["known_leader"], row["leader"]

@@ -22,6 +22,7 @@ from typing import Any
 from collectors.errors import (
     CollectorError,
     NoAnswerError,
+    OddAnswerError,
     SecurityError,
     ThrottledError,
     UnreachableError,
@@ -250,7 +251,7 @@ class BrokerClient:
                 answers = self._exchange(batch)
             except CollectorError as error:
                 failure = error
-                if not isinstance(error, UnsupportedError):
+                if not isinstance(error, UnsupportedError | OddAnswerError):
                     if self._connection is not None:
                         self._connection.close()
                         self._connection = None

@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from collectors.errors import CollectorError, NoAnswerError, UnreachableError, UnsupportedError
+from collectors.errors import (
+    CollectorError,
+    NoAnswerError,
+    OddAnswerError,
+    UnreachableError,
+    UnsupportedError,
+)
 from collectors.kafka.protocol.broker_client import BrokerClient
 from collectors.kafka.protocol.connection import as_it_is
 from collectors.kafka.protocol.connector import Connector
@@ -273,7 +279,8 @@ class Wire:
                 yield self._client(address, "bootstrap server", is_bootstrap=True)
 
     def _note(self, broker: int, result: list[Any] | CollectorError) -> None:
-        if isinstance(result, CollectorError) and not isinstance(result, UnsupportedError):
+        of_one_request = isinstance(result, UnsupportedError | OddAnswerError)
+        if isinstance(result, CollectorError) and not of_one_request:
             self._failed_now[broker] = result
 
 

@@ -25,7 +25,7 @@ from cryptography import x509
 from kafka.protocol.api_header import ResponseClassRegistry
 from kafka.protocol.broker_version_data import BrokerVersionData
 
-from collectors.errors import ProtocolError, UnsupportedError
+from collectors.errors import CollectorError, OddAnswerError, ProtocolError, UnsupportedError
 from collectors.kafka.protocol.failures import translated
 from collectors.kafka.protocol.many_partitions import ManyPartitions
 
@@ -95,13 +95,14 @@ class Connection:
 
         Raises:
             CollectorError: No answer, or none that is understood; the text names the broker. The
-                connection is closed, unless the broker does not know the request.
+                connection is closed, unless the broker does not know a request, or an answer came
+                whole that makes no sense.
         """
         try:
             return self._exchange(requests, patience, read, is_wanted)
         except BaseException as error:
             reported = translated(self.label, error)
-            if not isinstance(reported, UnsupportedError):
+            if not isinstance(reported, UnsupportedError | OddAnswerError):
                 self.close()
             raise reported from error
 
@@ -141,6 +142,7 @@ class Connection:
         unanswered = 0
         answers = []
         encoded: bytes | None = None
+        odd: Exception | None = None
         while waiting or sent:
             while waiting:
                 encoded = encoded or self._encoded(waiting[0])
@@ -155,8 +157,15 @@ class Connection:
             unanswered -= size
             if is_wanted():
                 self.heard_at = math.inf  # nobody is silent whose answer is being decoded
-                answers.append(read(self._decoded(request, payload)))
+                try:
+                    answers.append(read(self._decoded(request, payload)))
+                except CollectorError:
+                    raise
+                except Exception as error:  # whatever a broken answer makes a decoder raise
+                    odd = error
                 self.heard_at = time.monotonic()
+        if odd is not None:  # told when nothing is on its way any more
+            raise odd
         return answers
 
     def _choose_version(self, request: Any) -> None:

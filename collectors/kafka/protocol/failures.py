@@ -10,6 +10,7 @@ import kafka.errors as kafka_errors
 from collectors.errors import (
     CollectorError,
     NoAnswerError,
+    OddAnswerError,
     ProtocolError,
     SecurityError,
     UnreachableError,
@@ -51,4 +52,4 @@ def translated(label: str, error: BaseException) -> BaseException:
     if isinstance(error, kafka_errors.KafkaError):
         return ProtocolError(f"{label}: {error}")
     # Whatever a broken answer makes the decoder raise is the broker's failure, not ours.
-    return ProtocolError(f"{label}: answer not understood: {error!r}")
+    return OddAnswerError(f"{label}: answer not understood: {error!r}")

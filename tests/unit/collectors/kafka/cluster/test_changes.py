@@ -201,6 +201,11 @@ def run(*polls: pl.DataFrame) -> pl.DataFrame:
             id="ids are not known",
         ),
         pytest.param(
+            [ends(("t", 0, None, 1, 9)), ends(("t", 0, None, 2, 3))],
+            [],
+            id="ids are not known, another leader",
+        ),
+        pytest.param(
             [ends(("t", 0, "a", 1, 9)), ends(("t", 0, "a", 2, 5)), ends(("t", 0, "a", 2, 6))],
             [],
             id="reported once",

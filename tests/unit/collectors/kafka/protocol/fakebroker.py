@@ -239,6 +239,21 @@ def speaks_http(_: FakeBroker, connection: socket.socket) -> None:
     time.sleep(0.2)
 
 
+def garbage_once(broker: FakeBroker, connection: socket.socket) -> None:
+    """Answer one request of the right frame and no sense, and all others well."""
+    is_well = False
+    while (request := broker.next_request(connection)) is not None:
+        key, version, correlation = request
+        if key == API_VERSIONS:
+            api_versions(connection, version, correlation)
+        elif is_well:
+            metadata(connection, version, correlation)
+        else:
+            is_well = True
+            body = struct.pack(">i", correlation) + b"\xff" * 20
+            connection.sendall(struct.pack(">i", len(body)) + body)
+
+
 def garbage(broker: FakeBroker, connection: socket.socket) -> None:
     """Answer versions, then something of the right frame and no sense."""
     request = broker.next_request(connection)

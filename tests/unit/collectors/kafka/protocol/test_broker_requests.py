@@ -117,6 +117,19 @@ def test_a_connection_that_was_idle_too_long_is_opened_anew() -> None:
         assert cluster.brokers[0].connections == 3
 
 
+def test_an_odd_answer_costs_what_was_asked_and_nothing_else() -> None:
+    with ExitStack() as stack:
+        cluster = Cluster(stack, fakebroker.garbage_once)
+        cluster.meet()
+        asked = {0: [ask_metadata(), ask_metadata()]}  # the second is on its way
+        found = cluster.wire.each(asked, Deadline(10, 5.0))
+        assert isinstance(found[0], ProtocolError)
+        assert "answer not understood" in str(found[0])
+        assert cluster.wire.failures == {}
+        assert cluster.ask_all(Deadline(10, 5.0)) == {0: True}
+        assert cluster.brokers[0].connections == 1
+
+
 def test_large_requests_are_not_sent_before_the_answer_to_the_one_before_is_read() -> None:
     """A broker reads nothing while it sends: two that only write would wait for ever."""
     with ExitStack() as stack:
