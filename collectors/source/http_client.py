@@ -25,6 +25,9 @@ from collectors.source.redaction import redact
 from config.integrations import HttpSettings
 
 _FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS = 0.1, 1.0
+_CONNECT_FRACTION = 0.3
+"""Of a request's time, what each address of a name has: the first one may be dead."""
+
 _BUSY = frozenset({429, 502, 503, 504})
 
 # TLS alerts by which a server refuses a client's certificate.
@@ -149,10 +152,16 @@ class HttpClient:
             raise NoAnswerError(f"{where} took too long: the poll's time is over")
         ends = time.monotonic() + seconds
         self.requests_sent += 1
+        patience = httpx.Timeout(seconds, connect=seconds * _CONNECT_FRACTION)
         try:
-            with self._http.stream("GET", path, params=params, timeout=seconds) as answer:
+            with self._http.stream("GET", path, params=params, timeout=patience) as answer:
                 body = self._body(answer, ends)
                 status, challenged = answer.status_code, "www-authenticate" in answer.headers
+        except httpx.ConnectTimeout:
+            raise NoAnswerError(
+                f"{where}: no connection in time; can it be reached from here, through every "
+                "firewall?"
+            ) from None
         except httpx.TimeoutException:
             raise NoAnswerError(f"{where} did not answer within {seconds:.1f} s") from None
         except httpx.TransportError as error:

@@ -26,7 +26,8 @@ def ask_server(oauth: OAuth, timeout_seconds: float) -> Token:
             oauth.token_url,
             data=form,
             auth=(oauth.client_id, oauth.client_secret),
-            timeout=timeout_seconds,
+            # Each address of the name has a part of the time: the first one may be dead.
+            timeout=httpx.Timeout(timeout_seconds, connect=timeout_seconds / 3),
             verify=_context(oauth),
         )
         answer.raise_for_status()
