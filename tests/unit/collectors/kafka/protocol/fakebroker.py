@@ -153,6 +153,22 @@ def frozen(broker: FakeBroker, connection: socket.socket) -> None:
     well(broker, connection)
 
 
+def trickling(broker: FakeBroker, connection: socket.socket) -> None:
+    """Send an answer in pieces, for two and a half seconds: as over a narrow line."""
+    while (request := broker.next_request(connection)) is not None:
+        key, version, correlation = request
+        if key == API_VERSIONS:
+            api_versions(connection, version, correlation)
+            continue
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            metadata(ours, version, correlation)
+            whole = theirs.recv(2**16)
+        for piece in (whole[:4], *(whole[at : at + 1] for at in range(4, 13)), whole[13:]):
+            connection.sendall(piece)
+            time.sleep(0.25)
+
+
 def throttling(milliseconds: int) -> Behaviour:
     """Answer everything, and ask for a pause once, as a broker does since KIP-219."""
 

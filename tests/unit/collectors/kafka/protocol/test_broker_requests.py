@@ -176,6 +176,14 @@ def test_any_asks_the_next_one_where_the_first_is_slow() -> None:
         assert found.cluster_id == "fake"
 
 
+def test_any_asks_nobody_else_while_an_answer_is_coming_in() -> None:
+    with ExitStack() as stack:
+        cluster = Cluster(stack, fakebroker.trickling, fakebroker.well)
+        found = cluster.wire.any(ask_metadata, Deadline(60, 4.0))  # one more after 2 s of silence
+        assert found.cluster_id == "fake"
+        assert cluster.brokers[1].requests == []
+
+
 def test_any_goes_on_at_once_where_the_first_fails() -> None:
     with ExitStack() as stack:
         cluster = Cluster(stack, fakebroker.hangs_up, fakebroker.well)
