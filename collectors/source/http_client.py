@@ -7,6 +7,7 @@ import socket
 import ssl
 import time
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -21,6 +22,7 @@ from collectors.errors import (
 )
 from collectors.source.answer import parse
 from collectors.source.excerpt import short
+from collectors.source.file_marks import Marks, marks_of
 from collectors.source.redaction import redact
 from config.integrations import HttpSettings
 
@@ -71,13 +73,19 @@ class HttpClient:
     def __init__(self, settings: HttpSettings) -> None:
         self.settings = settings
         self.problems: list[str] = []
+        self._marks = _marks(settings)
+        self._http = self._opened()
+        self.begin_poll(settings.request_timeout_seconds)
+
+    def _opened(self) -> httpx.Client:
+        settings = self.settings
         headers = {"user-agent": "headroom", "accept": "application/json"}
         auth = None
         if settings.token is not None:
             headers["authorization"] = f"Bearer {settings.token.get_secret_value()}"
         if settings.username is not None and settings.password is not None:
             auth = httpx.BasicAuth(settings.username, settings.password.get_secret_value())
-        self._http = httpx.Client(
+        return httpx.Client(
             base_url=settings.url,
             headers=headers,
             auth=auth,
@@ -85,10 +93,18 @@ class HttpClient:
             timeout=settings.request_timeout_seconds,
             limits=httpx.Limits(max_connections=4, max_keepalive_connections=2),
         )
-        self.begin_poll(settings.request_timeout_seconds)
 
     def begin_poll(self, seconds: float) -> None:
-        """Let the requests that follow share this many seconds."""
+        """Let the requests that follow share this many seconds.
+
+        Certificates and keys that were replaced are taken up; while they do not fit one another,
+        those from before serve on.
+        """
+        marks = _marks(self.settings)
+        if marks != self._marks:
+            with suppress(SettingsError):
+                before, self._http, self._marks = self._http, self._opened(), marks
+                before.close()
         self._ends = time.monotonic() + seconds
         self.requests_sent = 0
 
@@ -189,6 +205,12 @@ class HttpClient:
             if time.monotonic() > ends:
                 raise NoAnswerError(f"{where} answers too slowly: it was not done in time")
         return bytes(body)
+
+
+def _marks(settings: HttpSettings) -> Marks:
+    files = (settings.ca_file, settings.certificate_file, settings.key_file)
+    named = [str(file) for file in files if file is not None]
+    return marks_of(named, trusts_the_system=settings.ca_file is None)
 
 
 def tls_context(settings: HttpSettings) -> ssl.SSLContext:

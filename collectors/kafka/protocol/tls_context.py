@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import ssl
 import threading
-from collections.abc import Sequence
-from pathlib import Path
 
 from collectors.errors import SettingsError
 from collectors.kafka.protocol.properties import Tls
-
-_Marks = Sequence[tuple[str, int, int, int]]
+from collectors.source.file_marks import Marks, marks_of
 
 
 class TlsContexts:
@@ -24,7 +20,7 @@ class TlsContexts:
     def __init__(self, tls: Tls) -> None:
         self._tls = tls
         self._lock = threading.Lock()
-        self._made: tuple[_Marks, ssl.SSLContext] | None = None
+        self._made: tuple[Marks, ssl.SSLContext] | None = None
 
     def current(self) -> ssl.SSLContext:
         """Return a context of the certificates and keys as they are now.
@@ -36,7 +32,7 @@ class TlsContexts:
             SettingsError: A file cannot be used, and there is no context from before.
         """
         with self._lock:
-            marks = self._marks()
+            marks = marks_of(self._tls.files, trusts_the_system=self._tls.trusts_the_system)
             if self._made is None or self._made[0] != marks:
                 try:
                     self._made = marks, self._tls.context()
@@ -44,19 +40,3 @@ class TlsContexts:
                     if self._made is None:
                         raise
             return self._made[1]
-
-    def _marks(self) -> _Marks:
-        """Return what tells one state of the files from another."""
-        files = list(self._tls.files)
-        if self._tls.trusts_the_system:
-            default = ssl.get_default_verify_paths()
-            files += [path for path in (default.cafile, default.capath) if path]
-        marks = []
-        for file in files:
-            try:
-                stat = os.stat(Path(file))
-            except OSError:
-                marks.append((file, 0, 0, 0))
-            else:
-                marks.append((file, stat.st_mtime_ns, stat.st_size, stat.st_ino))
-        return marks

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ssl
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
+from bench.support.certificates import key_pair
 from bench.support.network import DEAD, HOST, network
-from collectors.errors import NoAnswerError
+from collectors.errors import CollectorError, NoAnswerError
 from collectors.source.http_client import HttpClient
 from config.integrations import HttpSettings
 from tests.http_serving import serving
@@ -23,6 +26,35 @@ class Server(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
+
+
+def test_a_certificate_that_was_renewed_is_shown_without_a_restart(tmp_path: Path) -> None:
+    authorities = [key_pair(tmp_path, name, None) for name in ("first", "second")]
+    key_pair(tmp_path, "server", authorities[0])
+    key_pair(tmp_path, "client", authorities[0])
+    server = ThreadingHTTPServer((HOST, 0), Server)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem", tmp_path / "server.key")
+    context.load_verify_locations(tmp_path / "second.pem")
+    context.verify_mode = ssl.CERT_REQUIRED
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    with serving(server) as port:
+        settings = HttpSettings(
+            name="main",
+            url=f"https://{HOST}:{port}",
+            ca_file=tmp_path / "first.pem",
+            certificate_file=tmp_path / "client.pem",
+            key_file=tmp_path / "client.key",
+        )
+        client = HttpClient(settings)
+        with pytest.raises(CollectorError):
+            client.get("/")
+        (tmp_path / "client.key").write_text("half of a new pair")
+        client.begin_poll(5.0)
+        key_pair(tmp_path, "client", authorities[1])
+        client.begin_poll(5.0)
+        assert client.get("/") == {"a": 1}
+        client.close()
 
 
 def test_an_address_that_cannot_be_reached_is_named_so() -> None:
