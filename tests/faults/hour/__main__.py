@@ -85,7 +85,7 @@ def _run(data: Path, seconds: float, seed: int, kinds: list[Kind], in_store: boo
             say("ending the services")
             world.stop_services()
             world.complete_history()
-            failures = report(world, faults, began, receiver, memory)
+            failures = report(world, faults, began, seconds, receiver, memory)
         finally:
             left = world.close()
     print(f"processes left                     {len(left)}")
@@ -177,14 +177,19 @@ def _break_things(world: World, faults: list[Fault], seconds: float, memory: Mem
 
 
 def report(
-    world: World, faults: list[Fault], began: datetime, receiver: Receiver, memory: Memory
+    world: World,
+    faults: list[Fault],
+    began: datetime,
+    seconds: float,
+    receiver: Receiver,
+    memory: Memory,
 ) -> list[str]:
     """Print what came of it, and return what is wrong."""
     lake = Lake(world.settings.lake)
     polls = evidence.polls(lake, faults, began, POLL_SECONDS)
     twice = evidence.duplicates(lake)
     rows, different = evidence.history_differences(lake)
-    told = judge([one.body for one in receiver.received], faults, began.timestamp())
+    told = judge([one.body for one in receiver.received], faults, began.timestamp(), seconds)
     print(f"faults                             {len(faults)}")
     print(f"polls present                      {polls.present}")
     print(f"polls recorded as skipped          {polls.skipped}")

@@ -6,6 +6,9 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
+
+T = TypeVar("T")
 
 WARM_SECONDS = 150.0
 """Before the first fault: the demo's own trouble is told, and Spark has started."""
@@ -86,7 +89,7 @@ class Fault:
 def plan(
     seconds: float, seed: int, kinds: Sequence[Kind], groups: Sequence[str], brokers: int = 3
 ) -> list[Fault]:
-    """Return faults one after the other, each kind once before one comes again."""
+    """Return faults one after the other, each kind and target once before one comes again."""
     dice = random.Random(seed)  # noqa: S311 (a schedule, no secret)
     targets: dict[Kind, Sequence[str]] = {
         Kind.GROUP_STOPPED: groups,
@@ -98,17 +101,18 @@ def plan(
     for kind in (Kind.BROKER_KILLED, Kind.BROKER_FROZEN, Kind.BROKER_CUT_OFF):
         targets[kind] = [str(number) for number in range(1, brokers + 1)]
 
-    def endless() -> Iterator[Kind]:
+    def in_turn(choices: Sequence[T]) -> Iterator[T]:
         while True:
-            yield from dice.sample(list(kinds), len(kinds))
+            yield from dice.sample(choices, len(choices))
 
+    turns = {kind: in_turn(choices) for kind, choices in targets.items()}
     found: list[Fault] = []
     at = WARM_SECONDS
-    for kind in endless():
+    for kind in in_turn(kinds):
         ends = at + dice.uniform(*LASTS_SECONDS[kind])
         if ends > seconds - CALM_SECONDS:
             return found
-        target = dice.choice(targets[kind]) if kind in targets else None
+        target = next(turns[kind]) if kind in turns else None
         found.append(Fault(kind=kind, at=at, ends=ends, target=target))
         at = ends + dice.uniform(*_PAUSE_SECONDS)
     raise AssertionError("kinds are endless")

@@ -50,6 +50,15 @@ SETTLED_SECONDS = 90.0
 _TOLD_AFTER_SECONDS = 30.0
 """A fault's own alert begins at most so long after its end (samples are a few seconds old)."""
 
+_KEEPS_SECONDS = 60.0
+"""How long what an alert tells of is to be over before it resolves; twice as long each time that it
+comes back, an hour at most: see docs/alerts.md, "The life of an alert"."""
+
+_LONGEST_HABIT_SECONDS = 300.0
+_HABIT_TIMES = 3.0
+"""An absence that a group made good alerts again after so many times its length, and no later than
+this: see docs/alerts.md, "What repeats"."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
@@ -64,13 +73,19 @@ class Verdict:
     repeated_keys: int  # the same message again: receivers drop it by its key
 
 
-def judge(messages: Iterable[Mapping[str, Any]], faults: Sequence[Fault], began: float) -> Verdict:
+def judge(
+    messages: Iterable[Mapping[str, Any]],
+    faults: Sequence[Fault],
+    began: float,
+    lasted: float,
+) -> Verdict:
     """Compare what was received with what is true.
 
     Args:
         messages: Bodies of the webhook, in the order of their arrival.
         faults: What was broken.
         began: The start of the run, in Unix seconds.
+        lasted: How long the run took, seconds.
     """
     distinct: dict[str, Mapping[str, Any]] = {}
     repeated = 0
@@ -94,7 +109,10 @@ def judge(messages: Iterable[Mapping[str, Any]], faults: Sequence[Fault], began:
         if count > 1
     ]
     wanted = [
-        (fault, rule, labels) for fault in faults if (own := _own(fault)) for rule, labels in [own]
+        (fault, rule, labels)
+        for fault in faults
+        if (own := _own(fault)) and not _is_usual(fault, faults)
+        for rule, labels in [own]
     ]
     for fault, rule, labels in wanted:
         found = [
@@ -114,12 +132,16 @@ def judge(messages: Iterable[Mapping[str, Any]], faults: Sequence[Fault], began:
         else:
             told_once += resolved[found[0]["id"]] == 1
     false, unresolved = [], []
+    times: dict[str, int] = defaultdict(int)
     for alert in alerts.values():
+        times[alert["fingerprint"]] += 1
         if is_by_design(alert["rule"], alert["labels"]):
             continue
         if not any(_explains(fault, alert, alert["started_at"] - began) for fault in faults):
             false.append(f"{name(alert)} at {alert['started_at'] - began:.0f} s: {alert['what']}")
-        elif not resolved[alert["id"]]:
+        elif not resolved[alert["id"]] and lasted >= _resolved_by(
+            alert, times[alert["fingerprint"]] - 1, faults
+        ):
             unresolved.append(name(alert))
     return Verdict(
         incidents=len(wanted),
@@ -157,9 +179,35 @@ def _own(fault: Fault) -> tuple[str, dict[str, str]] | None:
     return None
 
 
+def _is_usual(fault: Fault, faults: Sequence[Fault]) -> bool:
+    """Return whether a group was away before, and came back from it, for about as long."""
+    before = (
+        one.ends - one.at
+        for one in faults
+        if one.kind is fault.kind and one.target == fault.target and one.ends < fault.at
+    )
+    patience = min(_LONGEST_HABIT_SECONDS, _HABIT_TIMES * max(before, default=0.0))
+    return fault.kind is Kind.GROUP_STOPPED and fault.ends - fault.at < patience
+
+
+def _resolved_by(alert: Mapping[str, Any], flaps: int, faults: Sequence[Fault]) -> float:
+    """Return when an alert is to be resolved at the latest, after the last fault that explains it.
+
+    Args:
+        alert: One that goes on at the end of the run.
+        flaps: How often it had fired before.
+        faults: What was broken.
+    """
+    last = max(fault.ends for fault in faults if _causes(fault, alert))
+    return last + SETTLED_SECONDS + min(3600.0, _KEEPS_SECONDS * 2.0**flaps)
+
+
 def _explains(fault: Fault, alert: Mapping[str, Any], started: float) -> bool:
-    if not fault.at - 5 <= started <= fault.ends + SETTLED_SECONDS:
-        return False
+    is_then = fault.at - 5 <= started <= fault.ends + SETTLED_SECONDS
+    return is_then and _causes(fault, alert)
+
+
+def _causes(fault: Fault, alert: Mapping[str, Any]) -> bool:
     if fault.kind is Kind.GROUP_STOPPED:
         return alert["rule"] in _GROUPS and alert["labels"].get("group") == fault.target
     return alert["rule"] in _MAY.get(fault.kind, set())

@@ -19,6 +19,7 @@ from tests.faults.hour.schedule import CALM_SECONDS, WARM_SECONDS, Fault, Kind, 
 from tests.faults.hour.truth import HEALTHY, judge
 
 BEGAN = 1_800_000_000.0
+HOUR = 3600.0
 KILLED = Fault(kind=Kind.BROKER_KILLED, at=200, ends=260, target="2")
 
 
@@ -67,14 +68,38 @@ OVER = alert("BrokerMissing", 130, broker="2")
     ],
 )
 def test_verdict(messages: list[Any], field: str, count: int) -> None:
-    found = getattr(judge(messages, [KILLED], BEGAN), field)
+    found = getattr(judge(messages, [KILLED], BEGAN, HOUR), field)
     assert (found if isinstance(found, int) else len(found)) == count
 
 
 def test_an_alert_of_a_killed_dashboard_is_false() -> None:
     fault = Fault(kind=Kind.DASHBOARD_KILLED, at=200, ends=205)
-    told = judge([message("a", [alert("DataStale", 203)])], [fault], BEGAN)
+    told = judge([message("a", [alert("DataStale", 203)])], [fault], BEGAN, HOUR)
     assert len(told.false) == 1
+
+
+def test_what_came_back_again_and_again_may_go_on_for_longer() -> None:
+    faults = [Fault(kind=Kind.DISK_FULL, at=at, ends=at + 30) for at in (200, 1000, 1800, 2600)]
+    alerts = [alert("NothingCollected", fault.at + 20) for fault in faults]
+    sent = [message(f"f{one['id']}", [one]) for one in alerts]
+    sent += [message(f"r{one['id']}", [], [one]) for one in alerts[:-1]]
+
+    assert judge(sent, faults, BEGAN, 3100).not_resolved == []
+    assert len(judge(sent, faults, BEGAN, HOUR).not_resolved) == 1
+    assert len(judge(sent[:-1], faults, BEGAN, HOUR).not_resolved) == 2
+
+
+def test_a_group_that_came_back_once_may_be_away_as_long_again() -> None:
+    def stopped(at: float, seconds: float, group: str) -> Fault:
+        return Fault(kind=Kind.GROUP_STOPPED, at=at, ends=at + seconds, target=group)
+
+    first = stopped(200, 100, HEALTHY[0])
+    for again, not_told in (
+        (stopped(1000, 100, HEALTHY[0]), 1),
+        (stopped(1000, 100, HEALTHY[1]), 2),
+        (stopped(1000, 300, HEALTHY[0]), 2),
+    ):
+        assert len(judge([], [first, again], BEGAN, HOUR).not_told) == not_told
 
 
 def test_the_plan_is_the_seeds_and_has_every_kind_before_one_comes_again() -> None:
@@ -83,6 +108,10 @@ def test_the_plan_is_the_seeds_and_has_every_kind_before_one_comes_again() -> No
     assert faults != plan(3600, 6, list(Kind), HEALTHY)
     assert {fault.kind for fault in faults[: len(Kind)]} == set(Kind)
     assert all(one.ends < other.at for one, other in pairwise(faults))
+    stopped = [
+        one.target for one in plan(7200, 5, list(Kind), HEALTHY) if one.kind is Kind.GROUP_STOPPED
+    ]
+    assert len(set(stopped)) == len(stopped)
     assert faults[0].at >= WARM_SECONDS
     assert faults[-1].ends <= 3600 - CALM_SECONDS
 
