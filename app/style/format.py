@@ -150,22 +150,28 @@ def listing(names: list[str], *, limit: int = 3) -> str:
 
 _SHOWN = 500
 _SPECIAL = set("\\`*_{}[]()#+-!|<>$:~^")
-_JOINER = "\u2060"
-# Markdown makes a link of these even where they are escaped. It does of an address of mail, too,
-# which leads nowhere: a sign in it would be copied with the names of people and groups.
-_LINK = re.compile(r"www(?=\.)|:(?=//)", re.IGNORECASE)
+_NOTHING = ":small[]"
+"""Streamlit draws nothing for it, and what stands before and after it is no word together."""
+# Markdown makes links of these, and Streamlit icons, once it has taken the backslashes away.
+_WHOLE = re.compile(r"(?<=www)(?=\.)|(?<=:)(?=//|material/|streamlit:)|(?=@)", re.IGNORECASE)
 
 
-def escape(text: str) -> str:
+def escape(text: str, *, apart: str = _NOTHING) -> str:
     """Take the meaning from all that Markdown would interpret: characters, line ends, addresses.
 
     A text of more than 1,000 characters is cut in the middle; the first and the last 500 stay.
+
+    Args:
+        text: The text of others, shown as it is.
+        apart: What keeps the parts of an address from being read as one.
     """
     if len(text) > 2 * _SHOWN:
         text = f"{text[:_SHOWN]} … {text[-_SHOWN:]}"
     line = " ".join(part.strip() for part in text.splitlines()) if "\n" in text else text
-    line = _LINK.sub(rf"\g<0>{_JOINER}", visible(line))
-    return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in line)
+    return apart.join(
+        "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in part)
+        for part in _WHOLE.split(visible(line))
+    )
 
 
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")

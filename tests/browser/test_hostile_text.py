@@ -33,8 +33,9 @@ HOSTILE = (
     "<img src=http://127.0.0.1:9/evil.png onerror=window.owned=1><script>window.owned=1</script>"
     "![i](http://127.0.0.1:9/evil.png) [c](http://evil.example/) http://evil.example/ "
     "www.evil.example me@evil.example <a href='http://evil.example'>x</a> :material/dangerous: "
-    "$$\\frac{1}{2}$$ `code` \u202e\n# heading"
+    ":streamlit: $$\\frac{1}{2}$$ `code` \u202e\n# heading"
 )
+COPIED = " http://evil.example/ www.evil.example me@evil.example "
 COLUMNS = {
     *("topic", "group", "name", "origin", "redrive_group", "client_id", "host", "rack"),
     *("member_id", "instance_id", "unknown_reason", "transactional_id", "reason", "subject"),
@@ -49,13 +50,13 @@ LIVE = """() => {
     const all = (root) => [...root.querySelectorAll("*")].flatMap(
         (one) => [one, ...(one.shadowRoot ? all(one.shadowRoot) : [])]);
     const found = all(document).filter((one) =>
-        (one.tagName === "A" && one.hasAttribute("href") && one.origin !== location.origin
-            && one.protocol !== "mailto:")
+        (one.tagName === "A" && one.hasAttribute("href") && one.origin !== location.origin)
         || (one.tagName === "a" && /evil/.test(one.getAttribute("xlink:href")))
         || (one.tagName === "IMG" && /evil/.test(one.src))
         || (one.tagName === "SCRIPT" && /owned/.test(one.textContent))
         || one.classList?.contains("katex")
         || (one.tagName === "CODE" && one.textContent === "code")
+        || (/^(dangerous|Streamlit logo)/.test(one.ariaLabel ?? one.alt ?? ""))
         || (one.dataset?.testid === "stIconMaterial" && one.textContent === "dangerous"));
     return [...(window.owned ? ["owned"] : []), ...found.map((one) => one.outerHTML.slice(0, 300))];
 }"""
@@ -130,11 +131,15 @@ def test_no_page_obeys_the_text_of_others(browser: Browser, hostile: tuple[str, 
         *(f"/{page}={quote(HOSTILE)}" for page in ("group?group", "topic?topic", "incident?alert")),
         f"/?cluster={quote(HOSTILE)}&range={quote(HOSTILE)}",
     ]
+    named = f"/group?group={quote('payments' + HOSTILE)}"
     for path in [*pages, *details]:
         watched.go(path)
         assert watched.page.evaluate(LIVE) == [], path
         assert not watched.page.evaluate(TURNED), path
         assert watched.page.get_by_test_id("stException").count() == 0, path
+        if path == named:
+            heading = watched.page.locator("[data-testid=stMain] h1").first
+            assert COPIED in heading.inner_text(), "a name is copied from a heading as it is"
     text = watched.page.inner_text("body")
     assert "window.owned=1" in text, "it is shown"
     assert dialogs == []

@@ -138,12 +138,17 @@ def markdown(incident: Incident, found: list[Step], now: datetime, link: str) ->
         "Ended": utc(ended) if ended else "it goes on",
         "Lasted": duration((incident.ended_at or now.timestamp()) - cause.began_at),
         "Rule": cause.rule,
-        "Page": link,
     }
-    lines = [f"# {escape(cause.what)}", "", escape(thin(cause.detail)), ""]
-    lines += [f"- {name}: {escape(str(value))}" for name, value in facts.items()]
+    lines = [f"# {_portable(cause.what)}", "", _portable(thin(cause.detail)), ""]
+    lines += [f"- {name}: {_portable(str(value))}" for name, value in facts.items()]
+    lines += [f"- Page: <{link}>"]
     lines += ["", "| UTC | after | | what | detail |", "|---|---|---|---|---|"]
     for step in found:
         cells = (f"{step.at:%H:%M:%S}", after(step.at, began or step.at), step.kind)
-        lines.append(f"| {' | '.join((*cells, escape(step.what), escape(step.detail)))} |")
+        lines.append(f"| {' | '.join((*cells, _portable(step.what), _portable(step.detail)))} |")
     return "\n".join(lines) + "\n"
+
+
+def _portable(text: str) -> str:
+    """Escape a text of others for Markdown of any make: it knows comments, and no directives."""
+    return escape(text, apart="<!-- -->")

@@ -174,9 +174,10 @@ def test_markdown_is_taken_at_its_word() -> None:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("http://evil.example/x", "http\\:\u2060//evil.example/x"),
-        ("WWW.evil.example", "WWW\u2060.evil.example"),
-        ("ana@example.com", "ana@example.com"),
+        ("http://evil.example/x", "http\\::small[]//evil.example/x"),
+        ("WWW.evil.example", "WWW:small[].evil.example"),
+        ("ana@example.com", "ana:small[]@example.com"),
+        (":material/home: :streamlit:", "\\::small[]material/home\\: \\::small[]streamlit\\:"),
         ("a\u202eb\x1bc\td\re", "a\ufffdb\ufffdc\ufffdd\ufffde"),
     ],
 )

@@ -31,7 +31,7 @@ CAUSE = Alert(
     last_true_at=1300.0,
     resolved_at=1360.0,
     what="Broker 2 is missing",
-    detail="2 of 3 brokers are left | <b>.",
+    detail="2 of 3 brokers are left | <b> http://evil.example.",
 )
 SYMPTOM = Alert(
     fingerprint="s",
@@ -100,6 +100,9 @@ def test_the_markdown_is_whole_and_takes_no_text_of_others_as_markup() -> None:
     assert text.startswith("# Broker 2 is missing\n")
     assert "1970\\-01\\-01 00:16:40 UTC" in text or "1970-01-01 00" in text.replace("\\", "")
     assert "<b>" not in text.replace("\\<b\\>", "")
+    assert "http\\:<!-- -->//evil.example" in text
+    assert "small" not in text
+    assert "- Page: <http://h/incident>\n" in text
     table = [line for line in text.splitlines() if line.startswith("| ")]
     # A bar in a text of others opens no cell.
     assert all(line.replace("\\|", "").count("|") == 6 for line in table)
