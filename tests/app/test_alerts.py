@@ -103,6 +103,32 @@ def test_an_alert_is_acknowledged(open_page: Open, alarmed: Path) -> None:
     assert one.author == "ana"
 
 
+def test_an_incident_is_acknowledged_and_silenced_where_it_is_told(
+    open_page: Open, alarmed: Path
+) -> None:
+    store = store_of(alarmed)
+    (broker,) = [one for one in store.alerts().values() if one.rule == "BrokerMissing"]
+    store.close()
+    test = open_page(alarmed, "incident", alert=broker.id)
+    assert test.text_area[0].value.splitlines() == [
+        'rule="BrokerMissing"',
+        *(f'{label}="{value}"' for label, value in broker.labels.items()),
+    ]
+    test.text_input[2].input("ana")
+    test.text_input[3].input("a new disk comes")
+    test.button("FormSubmitter:silence-Silence").click().run()
+    test.text_input[0].input("ana")
+    test.button("FormSubmitter:acknowledge-Acknowledge").click().run()
+    calm(test)
+    assert "ana looks after it" in texts(test)
+    assert not [one for one in test.button if one.label == "Acknowledge"], "once is enough"
+    store = store_of(alarmed)
+    (made,) = store.silences(NOW.timestamp())
+    assert made.covers(broker, made.starts_at)
+    assert store.acknowledgements()[broker.id].author == "ana"
+    store.close()
+
+
 def test_a_service_that_stands_still_is_told(open_page: Open, alarmed: Path) -> None:
     store = store_of(alarmed)
     store.note(

@@ -4,11 +4,11 @@ import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.rules.lifecycle import State, active
-from app.data import alert_actions, alert_store
+from app.data import alert_store
 from app.data.context import current
 from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.format import age, count, escape
-from app.ui import alert_list, components, incidents, routes, tables
+from app.ui import alert_forms, alert_list, components, incidents, routes, tables
 from app.ui.browser import items
 from app.ui.tables import Column
 from app.ui.time_axis import axis_from
@@ -119,21 +119,8 @@ if open_now:
 
 open_alerts = [alert for alert in firing if not alert.is_inhibited and alert.id not in acknowledged]
 if open_alerts and view.viewer.operates:
-    with (
-        st.expander("Acknowledge an alert: it is not repeated, and its end is notified"),
-        st.form("acknowledge", border=False, clear_on_submit=True),
-    ):
-        chosen = st.selectbox(
-            "Alert", open_alerts, format_func=lambda alert: f"{alert.what} ({alert.id[:8]})"
-        )
-        said = components.author(view, "Who looks after it")
-        comment = st.text_input("Comment")
-        if st.form_submit_button("Acknowledge") and chosen is not None:
-            try:
-                alert_actions.acknowledge(view, chosen, said=said, comment=comment)
-                st.rerun()
-            except (ValueError, AlertingError) as error:
-                st.error(escape(str(error)))
+    with st.expander("Acknowledge an alert: it is not repeated, and its end is notified"):
+        alert_forms.acknowledge(view, open_alerts)
 
 with components.section(
     "History", help_text="What fired in the chosen range: causes, the newest first."

@@ -7,11 +7,12 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from alerting.errors import AlertingError
+from alerting.rules.lifecycle import State
 from app.data import alert_store, queries
 from app.data.context import current
 from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.format import escape, thin
-from app.ui import components, incidents, routes, tables
+from app.ui import alert_forms, components, incidents, routes, tables
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.changes import events
 from app.ui.tables import Column
@@ -76,6 +77,15 @@ st.caption(
     escape(f"{by.author} looks after it: {by.comment}" if by else "Nobody has acknowledged it.")
     + (f" Runbook: {escape(cause.runbook)}" if cause.runbook else "")
 )
+if cause.state is not State.RESOLVED and alert_store.sees_labels(
+    view.viewer, cause.labels, operating=True
+):
+    with st.container(horizontal=True, gap="small"):
+        if by is None:
+            with st.popover("Acknowledge", icon=":material/person_check:"):
+                alert_forms.acknowledge(view, [cause])
+        with st.popover("Silence", icon=":material/notifications_paused:"):
+            alert_forms.silence(view, alert_forms.matchers_of(cause))
 target = incidents.subject(cause.labels, cause.page, cause.what)
 parameters = {**target.parameters, "cluster": cluster}
 named = next(iter(target.parameters.values()), target.page.replace("_", " "))

@@ -1,7 +1,5 @@
 """Of what is nobody notified, until when, and who said so?"""
 
-from datetime import timedelta
-
 import streamlit as st
 
 from alerting.errors import AlertingError
@@ -9,17 +7,8 @@ from alerting.rules.lifecycle import active
 from app.data import alert_actions, alert_store
 from app.data.context import current
 from app.style.format import count, escape
-from app.ui import alert_list, components, tables
+from app.ui import alert_forms, alert_list, components, tables
 from app.ui.tables import Column
-
-DURATIONS = {
-    "30 minutes": timedelta(minutes=30),
-    "1 hour": timedelta(hours=1),
-    "2 hours": timedelta(hours=2),
-    "8 hours": timedelta(hours=8),
-    "1 day": timedelta(days=1),
-    "1 week": timedelta(days=7),
-}
 
 view = current()
 now = view.now.timestamp()
@@ -67,28 +56,8 @@ if not view.viewer.operates:
     st.caption("Your roles show silences; operators make and end them.")
 else:
     left, right = st.columns(2, gap="medium")
-    with left, components.section("New silence"), st.form("silence", clear_on_submit=False):
-        matchers = st.text_area(
-            "Matchers, one a line: all must match",
-            placeholder="rule=GroupStopped\ngroup=~payments-.*",
-            help="label=value, label!=value, label=~expression, label!~expression. Labels: rule, "
-            "severity, cluster, group, topic, broker, name, connector, queue …",
-        )
-        length = st.selectbox("For", list(DURATIONS), index=2)
-        said = components.author(view, "Who")
-        comment = st.text_input("Why")
-        if st.form_submit_button("Silence"):
-            try:
-                number = alert_actions.silence(
-                    view,
-                    [line for line in matchers.splitlines() if line.strip()],
-                    seconds=DURATIONS[length].total_seconds(),
-                    said=said,
-                    comment=comment,
-                )
-                st.success(f"Silence {number} is made.")
-            except (ValueError, AlertingError) as error:
-                st.error(escape(str(error)))
+    with left, components.section("New silence"):
+        alert_forms.silence(view)
     to_end = [one for one in silences if one.ends_at > now]
     with right, components.section("End a silence"):
         if not to_end:
