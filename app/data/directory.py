@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import polars as pl
 import streamlit as st
 
-from app.data import present, queries
+from alerting.errors import AlertingError
+from alerting.rules.lifecycle import alert_id
+from app.data import alert_store, present, queries
 from app.data.context import View
 from lake.errors import LakeError
-from lake.schemas.current import BROKER_STATUS, GROUP_STATUS, OPEN_ALERTS, TOPIC_STATUS
+from lake.schemas.current import BROKER_STATUS, GROUP_STATUS, TOPIC_STATUS
 from lake.schemas.tables import CONNECTORS, DEAD_LETTERS, QUEUES
 
 SHOWN = 12
@@ -47,7 +49,6 @@ def _each(view: View) -> Iterator[pl.DataFrame]:
             *(BROKER_STATUS, "broker", pl.format("broker {}", "broker_id")),
             *(pl.format("{}:{}", "host", "port"), "brokers", ""),
         ),
-        (OPEN_ALERTS, "alert", pl.col("what"), pl.col("rule"), "alerts", ""),
         (DEAD_LETTERS, "dead letters", pl.col("name"), pl.col("source"), "dead_letters", "name"),
         (CONNECTORS, "connector", pl.col("connector"), pl.col("state"), "connect", ""),
         (QUEUES, "queue", pl.col("queue"), pl.col("vhost"), "queues", ""),
@@ -65,6 +66,38 @@ def _each(view: View) -> Iterator[pl.DataFrame]:
             pl.lit(parameter).alias("parameter"),
             (name.cast(pl.String) if parameter else name_only).alias("value"),
         ).unique(maintain_order=True)
+    yield _alerts(view)
+    yield _rules(view)
+
+
+def _alerts(view: View) -> pl.DataFrame:
+    """Return the open alerts, each of which leads to its incident where a service keeps them."""
+    columns = ("what", "rule", "fingerprint", "started_at")
+    try:
+        rows = present.open_alerts(view).select(columns).unique(maintain_order=True).iter_rows()
+    except LakeError:
+        return _rows(())
+    kept = present.runs(view)
+    return _rows(
+        ("alert", what, rule, "incident", "alert", alert_id(fingerprint, started.timestamp()))
+        if kept and started is not None
+        else ("alert", what, rule, "alerts", "", "")
+        for what, rule, fingerprint, started in rows
+    )
+
+
+def _rules(view: View) -> pl.DataFrame:
+    try:
+        rules = alert_store.rules(view).rules
+    except AlertingError:
+        return _rows(())  # the page Rules says so
+    return _rows(
+        ("rule", one.name, one.check.replace("_", " "), "rules", "rule", one.name) for one in rules
+    )
+
+
+def _rows(found: Iterable[tuple[str, ...]]) -> pl.DataFrame:
+    return pl.DataFrame(list(found), schema=SCHEMA, orient="row")
 
 
 def found(known: pl.DataFrame, text: str) -> pl.DataFrame:

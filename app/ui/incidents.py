@@ -89,6 +89,25 @@ def _root(alert: Alert, known: Mapping[str, Sequence[Alert]]) -> Alert:
     return alert
 
 
+def matching(
+    found: Iterable[Incident], *, search: str, severities: Sequence[AlertSeverity]
+) -> list[Incident]:
+    """Return the incidents of these severities that name a text, in their cause or a symptom.
+
+    Args:
+        found: The incidents.
+        search: The text; capital letters make no difference. Empty: any.
+        severities: The severities of causes; none: any.
+    """
+    text = search.strip().lower()
+    return [
+        one
+        for one in found
+        if (not severities or one.cause.severity in severities)
+        and any(text in said.what.lower() for said in (one.cause, *one.symptoms))
+    ]
+
+
 def numbers(found: Sequence[str]) -> str:
     """Say how many of these severities need somebody: ``2 things need you now, 3 to watch``."""
     now, watch = found.count(AlertSeverity.CRITICAL), found.count(AlertSeverity.WARNING)

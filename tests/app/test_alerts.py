@@ -16,6 +16,7 @@ import yaml
 from streamlit.testing.v1 import AppTest
 
 from alerting.service import SERVICE
+from app.data import directory
 from config.load import load
 from lake.storage.store import Lake
 from tests.app.conftest import NOW, store_of
@@ -59,6 +60,35 @@ def test_alerts_are_grouped_by_cause(open_page: Open, alarmed: Path) -> None:
     assert delivery["waiting"].to_list()[0] > 0
 
 
+def test_causes_are_found_by_their_names_and_those_of_their_symptoms(
+    open_page: Open, alarmed: Path
+) -> None:
+    every = len(listed(open_page(alarmed, "alerts")))
+    test = open_page(alarmed, "alerts", **{"alerts-search": "UNDER-replicated"})
+    calm(test)
+    assert [row["what"] for row in listed(test)] == ["Broker 2 is missing"]
+    assert f"1 of {every} causes" in texts(test)
+    test.text_input(key="alerts-search").set_value("no such").run()
+    assert not listed(test)
+    assert "No open alert matches" in texts(test)
+
+
+def test_the_search_leads_to_incidents_and_rules(open_page: Open, alarmed: Path) -> None:
+    view = open_page(alarmed).session_state["_view"]
+    found = {
+        (row["kind"], row["name"]): row for row in directory.entries(view).iter_rows(named=True)
+    }
+    broker = found["alert", "Broker 2 is missing"]
+    (link,) = [
+        row["links"][0]
+        for row in listed(open_page(alarmed, "alerts"))
+        if row["what"] == "Broker 2 is missing"
+    ]
+    assert broker["page"] == "incident"
+    assert f"alert={broker['value']}" in link["href"]
+    assert found["rule", "BrokerMissing"]["value"] == "BrokerMissing"
+
+
 def test_an_incident_is_told_from_its_first_second(open_page: Open, alarmed: Path) -> None:
     (link,) = [
         row["links"][0]
@@ -95,7 +125,7 @@ def test_an_incident_that_is_not_there_is_said_so(
 
 def test_an_alert_is_acknowledged(open_page: Open, alarmed: Path) -> None:
     test = open_page(alarmed, "alerts")
-    test.text_input[0].input("ana")
+    next(one for one in test.text_input if one.label == "Who looks after it").input("ana")
     test.button("FormSubmitter:acknowledge-Acknowledge").click().run()
     calm(test)
     assert "ana looks after it" in {row["until"] for row in listed(test)}

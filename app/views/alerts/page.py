@@ -68,20 +68,49 @@ for cluster, failure in failures.items() if isinstance(failures, dict) else ():
     st.error(f"**{escape(cluster)}** could not be evaluated: {escape(failure)}")
 components.show_left_out(problems)
 
+past = incidents.incidents(history)
+if found or past:
+    by_name, by_severity = st.columns([2, 3], vertical_alignment="bottom")
+    with by_name:
+        wanted = st.text_input(
+            "Search",
+            key="alerts-search",
+            bind="query-params",
+            persist_state="session",
+            placeholder="part of what is wrong, or of a symptom",
+            icon=":material/search:",
+            live=True,
+        )
+    with by_severity:
+        severities = st.multiselect(
+            "Severity",
+            list(alert_list.SEVERITY_BADGE_STYLES),
+            format_func=lambda severity: alert_list.SEVERITY_BADGE_STYLES[severity].label,
+            key="alerts-severity",
+            bind="query-params",
+            persist_state="session",
+            placeholder="every severity",
+        )
+    shown, past = (
+        incidents.matching(some, search=wanted or "", severities=severities)
+        for some in (found, past)
+    )
 if not found:
     components.nothing("Nothing fires, nothing is pending.", icon=":material/check:")
+elif not shown:
+    components.nothing("No open alert matches these filters.", icon=":material/filter_alt_off:")
 else:
     items.draw(
         incidents.items(
-            found[:LISTED], view, acknowledged=acknowledged, silenced=frozenset(silenced)
+            shown[:LISTED], view, acknowledged=acknowledged, silenced=frozenset(silenced)
         ),
         view=view,
         lines=True,
         key="alerts-open",
         alt="What is wrong, the worst and newest first, symptoms folded under their cause",
     )
-    if len(found) > LISTED:
-        st.caption(f"{LISTED} of {len(found)} causes; the table below has all alerts")
+    if (listed := min(len(shown), LISTED)) < len(found):
+        st.caption(f"{listed} of {len(found)} causes; the table below has all alerts")
 
 columns = {
     "severity": Column(
@@ -125,9 +154,13 @@ if open_alerts and view.viewer.operates:
 with components.section(
     "History", help_text="What fired in the chosen range: causes, the newest first."
 ):
-    past = incidents.incidents(history)
     if not past:
-        components.nothing("Nothing fired in this time.", icon=":material/check:")
+        components.nothing(
+            "Nothing that fired in this time matches these filters."
+            if history
+            else "Nothing fired in this time.",
+            icon=":material/check:",
+        )
     else:
         first = min(one.cause.began_at for one in past)
         axis = axis_from(view, alert_list.moment(first))

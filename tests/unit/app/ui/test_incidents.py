@@ -5,9 +5,18 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import AlertSeverity
-from app.ui.incidents import MOST_SYMPTOMS, incidents, limited, numbers, timeline_rows
+from app.ui.incidents import (
+    MOST_SYMPTOMS,
+    incidents,
+    limited,
+    matching,
+    numbers,
+    timeline_rows,
+)
 
 NOW = datetime.fromtimestamp(2000.0, UTC)
 
@@ -37,6 +46,26 @@ def test_symptoms_stand_under_the_cause_of_their_cause() -> None:
     (found,) = incidents([group, offline, broker])
     assert found.cause is broker
     assert found.symptoms == (offline, group)
+
+
+@pytest.mark.parametrize(
+    ("search", "severities", "names"),
+    [
+        pytest.param("", [], ["broker", "group"], id="all"),
+        pytest.param(" OFF", [], ["broker"], id="by a symptom"),
+        pytest.param("group", [], ["group"], id="by the cause"),
+        pytest.param("", [AlertSeverity.WARNING], ["group"], id="by the cause's severity"),
+        pytest.param("broker", [AlertSeverity.WARNING], [], id="both"),
+    ],
+)
+def test_incidents_are_found_by_name_and_severity(
+    search: str, severities: list[AlertSeverity], names: list[str]
+) -> None:
+    broker = alert("broker", 100.0, severity=AlertSeverity.CRITICAL)
+    offline = alert("offline", 110.0, inhibited_by="broker")
+    found = incidents([alert("group", 120.0), offline, broker])
+    kept = matching(found, search=search, severities=severities)
+    assert [one.cause.what for one in kept] == names
 
 
 def test_a_symptom_belongs_to_the_time_that_its_cause_was_there() -> None:
