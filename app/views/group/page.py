@@ -29,6 +29,12 @@ from scaling.advice.model import Subject
 
 NEUTRAL_SECONDS = 60.0
 MEASURES = {measure.name: measure for measure in GROUP_MEASURES}
+MEMBERS_MAY_HAVE = {
+    "epoch": Column(
+        "epoch", "count", unknown="", help="Of the group that the member has caught up with."
+    ),
+    "instance_id": Column("static id", unknown="", help="group.instance.id, where it is set."),
+}
 DELAYS_LACK = (
     "Gaps: a partition has waited for longer than it has been watched, so that nobody knows how "
     "old its oldest message is."
@@ -281,20 +287,23 @@ with components.section("Members"):
     elif members.is_empty():
         components.nothing("The members could not be read.", icon=":material/help:")
     else:
+        rows = view_model.member_rows(members, offsets, decided, rates)
         tables.show(
-            view_model.member_rows(members, offsets, decided, rates),
+            rows,
             {
                 "client_id": Column("client", width=180),
-                "does": Column("does", help="An idle member holds no partition."),
+                "does": Column("state", help="An idle member holds no partition."),
                 "assigned_partitions": Column("partitions", "count"),
                 "consumption_per_second": Column("consumed", "rate"),
                 "load": Column("share of the load", "share"),
                 "lag": Column("lag", "count"),
                 "time_lag_seconds": Column("time lag", "duration"),
                 "host": Column("host"),
-                "instance_id": Column(
-                    "static id", unknown="", help="group.instance.id, where it is set."
-                ),
+                **{
+                    name: column
+                    for name, column in MEMBERS_MAY_HAVE.items()
+                    if rows[name].null_count() < rows.height
+                },
             },
             view=view,
             key="group-members",
@@ -344,11 +353,20 @@ with components.section("Partitions"):
         "commit_age_seconds": Column(
             "last commit", "duration", help="Time since the group last committed here."
         ),
+        "commits_per_second": Column("commits", "rate"),
+        "last_stable": Column(
+            "last stable",
+            "count",
+            unknown="",
+            help="Where the oldest open transaction begins: who reads committed records stops.",
+        ),
+        "open_seconds": Column("open for", "duration", unknown="", help="That transaction."),
         "member": Column("member", unknown="nobody" if row["members"] is not None else "unknown"),
         "reason": Column("why", unknown="", width="large"),
         "unknown_reason": Column("what is not known", unknown="", width="large"),
     }
-    for optional in ("unknown_reason", "commit_age_seconds"):
+    measured = ("commit_age_seconds", "commits_per_second", "last_stable", "open_seconds")
+    for optional in ("unknown_reason", *measured):
         if table[optional].null_count() == table.height:
             del columns[optional]
     tables.show(
@@ -375,6 +393,7 @@ with components.guarded(), st.expander("Raw facts"):
                     ("assignor", facts["protocol"]),
                     ("coordinator", facts["coordinator"]),
                     ("kind", facts["kind"]),
+                    *((("epoch", facts["epoch"]),) if facts["epoch"] is not None else ()),
                 )
             )
         )

@@ -37,6 +37,11 @@ def partition_rows(status: pl.DataFrame, offsets: pl.DataFrame, now: datetime) -
         ((pl.lit(now) - pl.col("committed_at")).dt.total_milliseconds() / 1000)
         .clip(lower_bound=0)
         .alias("commit_age_seconds"),
+        "commits_per_second",
+        pl.when(pl.col("open_since").is_not_null()).then("last_stable").alias("last_stable"),
+        ((pl.lit(now) - pl.col("open_since")).dt.total_milliseconds() / 1000)
+        .clip(lower_bound=0)
+        .alias("open_seconds"),
         "unknown_reason",
         pl.col("time_lag_seconds").alias("read_time_lag_seconds"),
     )
@@ -109,7 +114,7 @@ def member_rows(
         rows.with_columns(
             pl.when(idle).then(0.0).otherwise(consumption).alias("consumption_per_second"),
             pl.when(idle).then(0).otherwise(pl.col("lag")).alias("lag"),
-            pl.when(idle).then(pl.lit("idle")).otherwise(pl.lit("works")).alias("does"),
+            pl.when(idle).then(pl.lit("idle")).otherwise(pl.lit("consumes")).alias("does"),
         )
         .with_columns((consumption / consumption.sum()).alias("load"))
         .sort("assigned_partitions", "client_id", "member_id", descending=[True, False, False])

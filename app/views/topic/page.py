@@ -176,7 +176,7 @@ with components.section("Groups that read it"):
                 "lag": Column("lag here", "count"),
                 "time_lag_seconds": Column("time lag", "duration"),
                 "unknown_partitions": Column(
-                    "unread", "count", help="Partitions whose lag is unknown."
+                    "lag unknown", "count", help="Partitions that are missing in the lag."
                 ),
                 "members": Column("members", "count"),
             },

@@ -159,7 +159,7 @@ def test_members_with_what_they_hold_and_the_idle_last() -> None:
     offsets = rows(GROUP_OFFSETS, held(0, lag=4))
     found = group_view_model.member_rows(members, offsets, partition_statuses(), rates(3.0))
     assert found["client_id"].to_list() == ["b", "a"]
-    assert found["does"].to_list() == ["works", "idle"]
+    assert found["does"].to_list() == ["consumes", "idle"]
     assert found["load"].to_list() == [1.0, 0.0]
     assert found["lag"].to_list() == [4, 0]
 
@@ -187,6 +187,14 @@ def test_partitions_say_why_a_value_is_unknown() -> None:
     assert found["partition"].to_list() == [1, 0]
     assert found["unknown_reason"].to_list() == ["no leader", None]
     assert found["commit_age_seconds"].to_list() == [None, 30.0]
+
+
+def test_an_open_transaction_shows_where_readers_of_committed_records_stop() -> None:
+    waits = held(0, lag=4, log_end=9, last_stable=5, open_since=START - timedelta(seconds=90))
+    offsets = rows(GROUP_OFFSETS, waits, held(1, lag=0, log_end=9, last_stable=9))
+    found = group_view_model.partition_rows(partition_statuses(), offsets, START).sort("partition")
+    assert found["last_stable"].to_list() == [5, None]
+    assert found["open_seconds"].to_list() == [90.0, None]
 
 
 def test_partitions_of_a_group_that_is_ok_are_ok_where_their_lag_is_known() -> None:
