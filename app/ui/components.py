@@ -218,8 +218,12 @@ def chosen(kind: str, names: pl.Series, list_page: str, missing: str) -> tuple[s
             label_visibility="collapsed",
         )
     st.session_state[kept] = asked if name is None else None
+    every = "All consumer groups" if kind == "group" else "All topics"
+    routes.within(list_page)
     if name is not None:
         st.set_page_config(page_title=f"{name} · {kind.capitalize()} · Headroom")
+        with heading:
+            routes.link(list_page, every, icon=":material/arrow_back:")
         return name, heading
     with heading:
         headline(f"This {kind} is not known" if asked else f"Which {kind}?")
@@ -228,7 +232,6 @@ def chosen(kind: str, names: pl.Series, list_page: str, missing: str) -> tuple[s
             f"The newest poll did not find the {kind} {escape(asked)}: it {missing}. The list on "
             "the right holds those that are there."
         )
-    every = "All consumer groups" if kind == "group" else "All topics"
     routes.link(list_page, every, icon=":material/arrow_back:")
     st.stop()
 

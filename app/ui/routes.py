@@ -120,6 +120,15 @@ def path(name: str) -> str:
     return str(_VIEWS / name / "page.py")
 
 
+def within(page: str) -> None:
+    """Mark the entry of the menu that a page without an entry belongs to."""
+    ends = f"[href$='/{address(page)}'], [href*='/{address(page)}?']"
+    st.html(
+        f"<style>[data-testid='stSidebarNavLink']:is({ends}) "
+        "{background: rgb(128 128 128 / 0.2); font-weight: 600}</style>"
+    )
+
+
 def link(
     page: str,
     label: str,

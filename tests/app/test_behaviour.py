@@ -89,6 +89,16 @@ def test_a_group_that_falls_behind(open_page: Open, filled: Path) -> None:
     assert names(test, "group-flow") == ["arriving", "consumed"]
 
 
+@pytest.mark.parametrize(("page", "name"), [("group", "payments"), ("topic", "orders")])
+def test_a_page_about_one_thing_leads_back_to_the_list(
+    open_page: Open, filled: Path, page: str, name: str
+) -> None:
+    test = open_page(filled, page, **{page: name})
+    (back,) = [one for one in test.get("page_link") if one.proto.icon == ":material/arrow_back:"]
+    assert back.proto.page == f"{page}s"
+    assert f"href$='/{page}s'" in "".join(one.proto.body for one in test.get("html"))
+
+
 def test_a_stuck_partition_stands_out(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "group", group="search-indexer")
     calm(test)
@@ -184,6 +194,8 @@ def test_health_names_failing_sections_and_what_to_do(open_page: Open, filled: P
     rows = test.dataframe[0].value.set_index("section")
     assert rows.loc["groups", "label"] == ["▲ partial"]
     assert rows.loc["brokers", "label"] == ["✓ ok"]
+    assert [one.label for one in test.expander if "section" in one.label] == [], "not folded"
+    assert any(" tables, " in one.label for one in test.expander), "folded: all are readable"
     assert "see Brokers and replication" in texts(test)
 
 

@@ -12,7 +12,7 @@ from app.data import alert_store, queries
 from app.data.context import current
 from app.data.lake_tables import TABLE_BADGE_STYLES
 from app.style.charts.lines import Line, columns_chart, series_chart
-from app.style.format import clock, escape, listing
+from app.style.format import clock, count, escape, listing, size
 from app.ui import components, tables
 from app.ui.tables import DASH, Column
 from app.ui.time_axis import axis_from
@@ -40,26 +40,32 @@ elif collections is not None:
         *map(escape, view_model.sentence(sections, view.now, view.interval_seconds))
     )
     shown = view_model.table_rows(sections, view.now, view.interval_seconds)
-    tables.show(
-        shown,
-        {
-            "section": Column("section", width=190),
-            "label": Column(
-                "state", "status", badge_styles=list(view_model.BADGE_STYLES.values()), width=110
-            ),
-            "age_seconds": Column("last success", "duration", unknown="never", help="Its age."),
-            "duration_seconds": Column("took", "duration"),
-            "rows": Column("rows", "count"),
-            "interval_seconds": Column("every", "duration", unknown="once"),
-            "failures": Column("failed, 24 h", "count"),
-            "skips": Column("skipped, 24 h", "count"),
-            "error": Column("what was said", unknown="", width="large"),
-        },
-        view=view,
-        key="health-sections",
-        alt="Sections of the collectors with state, age, duration and error",
-        noun="sections",
-    )
+    is_whole = set(shown["state"]) <= {"ok", "over"}
+    sections_title = f"{count(shown.height, 'section')}, all collected"
+    with st.expander(sections_title) if is_whole else st.container():
+        tables.show(
+            shown,
+            {
+                "section": Column("section", width=190),
+                "label": Column(
+                    "state",
+                    "status",
+                    badge_styles=list(view_model.BADGE_STYLES.values()),
+                    width=110,
+                ),
+                "age_seconds": Column("last success", "duration", unknown="never", help="Its age."),
+                "duration_seconds": Column("took", "duration"),
+                "rows": Column("rows", "count"),
+                "interval_seconds": Column("every", "duration", unknown="once"),
+                "failures": Column("failed, 24 h", "count"),
+                "skips": Column("skipped, 24 h", "count"),
+                "error": Column("what was said", unknown="", width="large"),
+            },
+            view=view,
+            key="health-sections",
+            alt="Sections of the collectors with state, age, duration and error",
+            noun="sections",
+        )
     processes = view_model.collectors(collections)
     if not processes.is_empty():
         newest, *before = processes.iter_rows(named=True)
@@ -177,25 +183,28 @@ with components.section(
 with components.section(
     "The lake", help_text="Files and bytes of the newest version of each table."
 ):
-    tables.show(
-        queries.lake_state(view),
-        {
-            "table": Column("table", width=190),
-            "layer": Column("layer"),
-            "label": Column(
-                "state", "status", badge_styles=list(TABLE_BADGE_STYLES.values()), width=130
-            ),
-            "age_seconds": Column("last written", "duration", unknown=DASH),
-            "files": Column("files", "count", unknown=DASH),
-            "size_bytes": Column("size", "size", unknown=DASH),
-            "error": Column("why", unknown="", width="large"),
-        },
-        view=view,
-        key="health-lake",
-        alt="Tables of the lake with their state, age, files and size",
-        noun="tables",
-        rows_shown=16,
-    )
+    lake = queries.lake_state(view)
+    is_readable = lake["error"].null_count() == lake.height
+    lake_title = f"{count(lake.height, 'table')}, {size(float(lake['size_bytes'].sum()))}"
+    with st.expander(lake_title) if is_readable else st.container():
+        tables.show(
+            lake,
+            {
+                "table": Column("table", width=190),
+                "layer": Column("layer"),
+                "label": Column(
+                    "state", "status", badge_styles=list(TABLE_BADGE_STYLES.values()), width=130
+                ),
+                "age_seconds": Column("last written", "duration", unknown=DASH),
+                "files": Column("files", "count", unknown=DASH),
+                "size_bytes": Column("size", "size", unknown=DASH),
+                "error": Column("why", unknown="", width="large"),
+            },
+            view=view,
+            key="health-lake",
+            alt="Tables of the lake with their state, age, files and size",
+            noun="tables",
+        )
 
 with st.expander("Versions"):
     packages = ("streamlit", "plotly", "polars", "deltalake")

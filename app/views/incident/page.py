@@ -34,6 +34,7 @@ except AlertingError as error:
     st.error(escape(str(error)), icon=":material/database_off:")
     st.stop()
 
+routes.within(routes.ALERTS)
 routes.link(routes.ALERTS, "Alerts", icon=":material/arrow_back:")
 if store is None or alert is None:
     components.headline("This incident is not known" if asked else "Which incident?")
@@ -125,7 +126,6 @@ with components.section("Course", help_text="The cause, what followed, and what 
         key="incident-steps",
         alt="What happened, in order of time",
         noun="steps",
-        rows_shown=25,
     )
     if changes.is_empty():
         st.caption("No change of the cluster was seen from 30 min before it to its end.")
