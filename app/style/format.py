@@ -61,6 +61,11 @@ def rate(per_second: float | None) -> str:
     return f"{_significant(per_second * _HOUR)}/h"
 
 
+def change(per_second: float | None) -> str:
+    """Write by how much a rate differs, with its sign: ``+14/min``."""
+    return f"+{rate(per_second)}" if per_second is not None and per_second > 0 else rate(per_second)
+
+
 def duration(seconds: float | None) -> str:
     """Write a length of time in words of two units at most: ``4 min 20 s``."""
     if seconds is None or not isfinite(seconds):
@@ -125,6 +130,24 @@ def clock(moment: datetime | None, zone: tzinfo, *, now: datetime) -> str:
     if abs(now - moment) < timedelta(days=300):
         return f"{local.day} {local:%b %H:%M}"
     return f"{local:%Y-%m-%d %H:%M}"
+
+
+def utc_offset(zone: tzinfo, at: datetime) -> str:
+    """Write how far a zone is from UTC at a moment: ``UTC+1``."""
+    offset = at.astimezone(zone).utcoffset()
+    minutes = round(offset.total_seconds() / _MINUTE) if offset else 0
+    if minutes == 0:
+        return "UTC"
+    hours, rest = divmod(abs(minutes), 60)
+    sign = "+" if minutes > 0 else "−"  # noqa: RUF001 (a minus sign, read by people)
+    return f"UTC{sign}{hours}" + (f":{rest:02d}" if rest else "")
+
+
+def zone_name(zone: tzinfo, at: datetime) -> str:
+    """Write whose clock times are of: ``Berlin, UTC+1``."""
+    city = getattr(zone, "key", "").rpartition("/")[2].replace("_", " ")
+    offset = utc_offset(zone, at)
+    return offset if city in ("", offset) else f"{city}, {offset}"
 
 
 def utc(moment: datetime | None) -> str:

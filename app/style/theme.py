@@ -95,7 +95,7 @@ ACT = BadgeStyle(
     symbol="●",
     icon=":material/error:",
     colour="red",
-    meaning="It hurts now, or soon will.",
+    meaning="Something is lost or stands still, or soon will.",
 )
 UNSURE = BadgeStyle(
     word="unknown",

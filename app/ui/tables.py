@@ -15,13 +15,15 @@ import polars as pl
 import streamlit as st
 
 from app.data.context import View
-from app.style.format import UNKNOWN, clock, duration, exact, rate, share, size
+from app.style.format import UNKNOWN, change, clock, duration, exact, rate, share, size
 from app.style.theme import BadgeStyle
 from app.ui import routes
 from app.ui.browser import items
 from app.ui.browser.leave import leave
 
-Kind = Literal["text", "count", "rate", "duration", "size", "share", "time", "status", "trend"]
+Kind = Literal[
+    "text", "count", "rate", "change", "duration", "size", "share", "time", "status", "trend"
+]
 
 NEVER = float("inf")
 """A duration that never ends: a backlog that grows is never drained."""
@@ -72,6 +74,7 @@ class Column:
 _WRITERS: dict[Kind, Callable[[Any], str]] = {
     "count": exact,
     "rate": rate,
+    "change": change,
     "duration": duration,
     "size": size,
     "share": share,
@@ -87,7 +90,7 @@ def show(
     alt: str,
     total: int | None = None,
     noun: str = "rows",
-    rows_shown: int = 25,
+    rows_shown: int = 50,
     every: Callable[[], pl.DataFrame] | None = None,
 ) -> None:
     """Show rows, how many of how many they are, and a link to them as a file.
@@ -147,6 +150,7 @@ def show(
 
 _UNITS: Mapping[str, str] = {
     "rate": "per second",
+    "change": "per second",
     "duration": "seconds",
     "size": "bytes",
     "share": "ratio",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 
 from app.data.context import View
 from app.data.history import History
 from app.data.time_range import SHORTEST
 from app.style.charts.base import Axis, ChartEvent
-from app.style.format import clock
+from app.style.format import clock, duration
+
+_MUCH = 0.1
+"""A part of a range of which it is worth saying that nothing is known."""
 
 
 def page_axis(view: View, history: History, events: tuple[ChartEvent, ...] = ()) -> Axis:
@@ -25,11 +28,27 @@ def page_axis(view: View, history: History, events: tuple[ChartEvent, ...] = ())
 
 
 def note_of(view: View, history: History) -> str | None:
-    """Say where values come from that are not of the history tables, or were not measured."""
-    if history.generated_until is None or history.generated_until <= view.start:
-        return history.note
-    until = clock(history.generated_until, view.zone, now=view.now)
-    return f"Shaded, up to {until}: generated for seasons and comparisons, not measured."
+    """Say where values come from that are not of the history tables, or were not measured.
+
+    Where much of the chosen range is not known, say how much is.
+    """
+    said = how_much(history.first, view.start, view.until, zone=view.zone, now=view.now)
+    if history.generated_until is not None and history.generated_until > view.start:
+        until = clock(history.generated_until, view.zone, now=view.now)
+        what = f"Shaded, up to {until}: generated for seasons and comparisons, not measured."
+        return f"{what} {said}" if said else what
+    return history.note or said
+
+
+def how_much(
+    first: datetime | None, start: datetime, until: datetime, *, zone: tzinfo, now: datetime
+) -> str | None:
+    """Say how much of a range is known; None where that is nearly all, or nothing."""
+    whole = until - start
+    if first is None or not whole * _MUCH < first - start < whole:
+        return None
+    known, of = (duration(length.total_seconds()) for length in (until - first, whole))
+    return f"Known is {known} of {of}: from {clock(first, zone, now=now)} on."
 
 
 def axis_from(view: View, first: datetime | None, *, step_seconds: float = 60) -> Axis:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import plotly.graph_objects as go
 import polars as pl
 
-from app.style.format import THIN
+from app.style.format import THIN, utc_offset
 from app.style.theme import Palette
 from config.visible import visible
 
@@ -59,13 +59,7 @@ class Axis:
     @property
     def offset(self) -> str:
         """The viewer's offset from UTC at the axis' end, for example ``UTC+1``."""
-        offset = self.end.astimezone(self.zone).utcoffset()
-        minutes = round(offset.total_seconds() / 60) if offset else 0
-        if minutes == 0:
-            return "UTC"
-        hours, rest = divmod(abs(minutes), 60)
-        sign = "+" if minutes > 0 else "−"  # noqa: RUF001 (a minus sign, read by people)
-        return f"UTC{sign}{hours}" + (f":{rest:02d}" if rest else "")
+        return utc_offset(self.zone, self.end)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -155,6 +149,7 @@ def time_ticks(axis: Axis) -> dict[str, Any]:
             {"dtickrange": [86_400_000, None], "value": "%-d %b"},
         ],
         "nticks": 7,
+        "tickangle": 0,
         "hoverformat": f"%-d %b %H:%M:%S ({axis.offset})",
     }
 

@@ -16,6 +16,7 @@ from lake.schemas.tables import CONTRIBUTORS, FORECASTS, GROUP_HISTORY, TOPIC_HI
 
 WEEK_SECONDS = 7 * 86400
 
+LEAST_CHANGE = 0.01
 LEAST_COVERAGE = 0.75
 """A band that should hold 90 % of what comes and held less than this is not drawn."""
 
@@ -97,8 +98,15 @@ def quality(forecast: dict[str, object]) -> str:
 
 
 def growth(contributors: pl.DataFrame) -> pl.DataFrame:
-    """Return the topics that changed a cluster's arrival most in a week, largest change first."""
-    return contributors.filter(pl.col("span_seconds") == WEEK_SECONDS).sort("rank")
+    """Return the topics that changed a cluster's arrival most in a week, largest change first.
+
+    A topic that changed by less than a hundredth has not changed.
+    """
+    rates = pl.max_horizontal("before_per_second", "now_per_second")
+    has_changed = pl.col("change_per_second").abs() >= LEAST_CHANGE * rates
+    return contributors.filter(
+        pl.col("span_seconds") == WEEK_SECONDS, has_changed.fill_null(value=True)
+    ).sort("rank")
 
 
 def contributors(view: View) -> pl.DataFrame:

@@ -11,7 +11,7 @@ import streamlit as st
 from alerting.rules.model import AlertSeverity
 from app.data import present, queries
 from app.data.context import View
-from app.style.format import clock, escape, listing, utc
+from app.style.format import clock, escape, listing, utc, zone_name
 from app.ui import components
 from app.ui.browser import live, search
 from app.ui.frame import empty_states
@@ -88,7 +88,8 @@ def needs(view: View) -> str:
 def _row(view: View, found: Collected) -> None:
     parts = [
         f":gray[:material/lan: {escape(view.cluster)}]",
-        f":gray[:material/schedule: {view.period.removeprefix('in the ')}]",
+        f":gray[:material/schedule: {view.period.removeprefix('in the ')}, "
+        f"{escape(zone_name(view.zone, view.until))}]",
     ]
     if found.at is not None:
         seconds = (view.now - found.at).total_seconds()

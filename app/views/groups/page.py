@@ -156,7 +156,6 @@ else:
         noun="groups, the worst first; a search finds the others"
         if busy.height > SHOWN
         else "groups",
-        rows_shown=50,
         every=lambda: with_advice(busy),
     )
     if not quiet.is_empty():

@@ -241,7 +241,7 @@ with components.guarded():
                     "topic": Column("topic", pinned=True, opens=(routes.TOPIC, "topic")),
                     "before_per_second": Column("the week before", "rate"),
                     "now_per_second": Column("this week", "rate"),
-                    "change_per_second": Column("change", "rate"),
+                    "change_per_second": Column("change", "change"),
                     "share_ratio": Column(
                         "share", "share", help="Of all changes in the same direction."
                     ),
@@ -252,6 +252,8 @@ with components.guarded():
                 noun="topics",
                 rows_shown=5,
             )
+            if contributing["generated"].fill_null(value=False).any():
+                st.caption("Generated history is in it.")
 
     with components.section("Changes in the last hour"):
         changed = page_events.of_last_hour(view)

@@ -132,5 +132,4 @@ tables.show(
     key="queues-table",
     alt="RabbitMQ's queues with depth, rates, consumers and where their dead letters go",
     noun="queues",
-    rows_shown=16,
 )

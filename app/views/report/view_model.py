@@ -123,7 +123,7 @@ def growth_part(contributors: pl.DataFrame) -> Part:
             "topic": Column("topic", width=220),
             "before_per_second": Column("the week before", "rate"),
             "now_per_second": Column("this week", "rate"),
-            "change_per_second": Column("change", "rate"),
+            "change_per_second": Column("change", "change"),
             "share_ratio": Column("share of such changes", "share"),
         },
         noun="topics, the largest change first",

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -183,3 +183,24 @@ def test_markdown_is_taken_at_its_word() -> None:
 )
 def test_an_address_becomes_no_link_and_nothing_unseen_is_kept(text: str, shown: str) -> None:
     assert write.escape(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("per_second", "written"),
+    [(2.0, "+2/s"), (-0.5, "-30/min"), (0.0, "0/s"), (None, "unknown")],
+)
+def test_a_change_has_its_sign(per_second: float | None, written: str) -> None:
+    assert write.change(per_second) == written
+
+
+@pytest.mark.parametrize(
+    ("zone", "name"),
+    [
+        (ZoneInfo("Europe/Berlin"), "Berlin, UTC+1"),
+        (ZoneInfo("America/New_York"), "New York, UTC\N{MINUS SIGN}5"),
+        (ZoneInfo("UTC"), "UTC"),
+        (UTC, "UTC"),
+    ],
+)
+def test_a_zone_is_named_with_its_offset(zone: tzinfo, name: str) -> None:
+    assert write.zone_name(zone, datetime(2026, 11, 25, tzinfo=UTC)) == name

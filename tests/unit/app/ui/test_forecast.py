@@ -32,6 +32,23 @@ def test_growth_is_a_weeks_largest_change_first() -> None:
             "span_seconds": [86400, 604800, 604800],
             "rank": [1, 2, 1],
             "topic": ["of a day", "second", "first"],
+            "before_per_second": [1.0, None, 10.0],
+            "now_per_second": [2.0, 0.5, 12.0],
+            "change_per_second": [1.0, 0.5, 2.0],
         }
     )
     assert growth(rows)["topic"].to_list() == ["first", "second"]
+
+
+def test_growth_leaves_out_what_has_hardly_changed() -> None:
+    rows = pl.DataFrame(
+        {
+            "span_seconds": [604800] * 3,
+            "rank": [1, 2, 3],
+            "topic": ["more", "the same", "less"],
+            "before_per_second": [10.0, 100.0, 1.0],
+            "now_per_second": [12.0, 100.9, 0.9],
+            "change_per_second": [2.0, 0.9, -0.1],
+        }
+    )
+    assert growth(rows)["topic"].to_list() == ["more", "less"]

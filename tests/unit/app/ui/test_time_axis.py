@@ -1,0 +1,27 @@
+"""The time axis of a page: what is said where a part of the range is not known."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from app.ui.time_axis import how_much
+
+NOW = datetime(2026, 11, 25, 15, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        pytest.param(NOW - 15 * DAY, "Known is 15 d of 90 d: from 10 Nov 15:00 on.", id="a part"),
+        pytest.param(NOW - 85 * DAY, None, id="nearly all"),
+        pytest.param(NOW - 99 * DAY, None, id="more"),
+        pytest.param(None, None, id="nothing"),
+    ],
+)
+def test_a_range_of_which_little_is_known_says_how_much(
+    first: datetime | None, said: str | None
+) -> None:
+    assert how_much(first, NOW - 90 * DAY, NOW, zone=UTC, now=NOW) == said
