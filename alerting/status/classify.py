@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from alerting.status.baseline import went_one_by_one
 from alerting.status.decision import StatusDecision
@@ -59,6 +59,9 @@ def classify(
         or _stalled(found, peers, rules)
         or _moving(found, peers, rules)
     )
+    numbers = numbers_of(found)
+    if decision.status in _STANDS_STILL:
+        numbers = _at_a_stand(numbers)
     return PartitionStatus(
         topic=window.topic,
         partition=window.partition,
@@ -66,7 +69,7 @@ def classify(
         reason=decision.reason,
         since=decision.since,
         began_before_window=decision.since is not None and decision.since == found.first_at,
-        numbers=numbers_of(found),
+        numbers=numbers,
         decides=decision.decides,
         is_lasting=decision.is_lasting,
     )
@@ -347,6 +350,24 @@ def _drain_seconds(lag: int, trend: Trend | None) -> float | None:
     if trend is None or trend.direction >= 0:
         return None
     return lag / -trend.growth_per_second
+
+
+_STANDS_STILL = (Status.STOPPED, Status.STALLED)
+
+
+def _at_a_stand(numbers: LagNumbers) -> LagNumbers:
+    """Return the numbers of what reads nothing now, whatever it read in the minutes before.
+
+    When retention will reach it follows from them, too.
+    """
+    if numbers.consumption_per_second is None:
+        return numbers
+    return replace(
+        numbers,
+        consumption_per_second=0.0,
+        growth_per_second=numbers.arrival_per_second,
+        drain_seconds=None,
+    )
 
 
 def numbers_of(found: Measurement) -> LagNumbers:

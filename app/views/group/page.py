@@ -99,7 +99,11 @@ with st.grid(6, min_column_width=124, gap="small"):
     )
     for label, metric, written in (
         ("Arriving", "arrival_per_second", "mean of 5 min"),
-        ("Consumed", "consumption_per_second", "committed, 5 min"),
+        (
+            "Consumed",
+            "consumption_per_second",
+            "committed, 5 min" if row["consumption_per_second"] else "committed now",
+        ),
     ):
         delta, colour = seasons.delta(usual_now[metric], row[metric], written)
         components.tile(
@@ -208,34 +212,6 @@ with components.guarded():
                     if key == "lag"
                     else None,
                 )
-        with components.section("Arriving and consumed"):
-            components.chart(
-                columns_chart(
-                    history.frame,
-                    [
-                        Line(column="arrival_per_second", name="arriving"),
-                        Line(column="consumption_per_second", name="consumed"),
-                    ],
-                    axis=axis,
-                    palette=view.palette,
-                    step_seconds=history.step_seconds,
-                    y_title="messages a second",
-                    height=240,
-                    band=seasons.band(usual["arrival_per_second"], view),
-                    ghost=seasons.ghost(
-                        *(view, before, GROUP_HISTORY, "group", group),
-                        measure=MEASURES["arrival_per_second"],
-                    ),
-                ),
-                key="group-flow",
-                alt=f"Messages a second that arrive for {group} and that it consumes, over time",
-                note=note_of(view, history),
-            )
-        with components.section("Expected to arrive"):
-            forecast.draw(view, "group", group)
-    with right_side:
-        with components.section("Advice"):
-            current_advice.draw(view, Subject.GROUP, group)
         rows, total = view_model.heat_rows(partitions.frame)
         # A delay longer than the collectors have watched is unknown: then the counts tell more.
         by_time = not view_model.lacks_delays(rows)
@@ -267,6 +243,34 @@ with components.guarded():
                     if total > view_model.HEATMAP_ROWS
                     else None,
                 )
+        with components.section("Arriving and consumed"):
+            components.chart(
+                columns_chart(
+                    history.frame,
+                    [
+                        Line(column="arrival_per_second", name="arriving"),
+                        Line(column="consumption_per_second", name="consumed"),
+                    ],
+                    axis=axis,
+                    palette=view.palette,
+                    step_seconds=history.step_seconds,
+                    y_title="messages a second",
+                    height=240,
+                    band=seasons.band(usual["arrival_per_second"], view),
+                    ghost=seasons.ghost(
+                        *(view, before, GROUP_HISTORY, "group", group),
+                        measure=MEASURES["arrival_per_second"],
+                    ),
+                ),
+                key="group-flow",
+                alt=f"Messages a second that arrive for {group} and that it consumes, over time",
+                note=note_of(view, history),
+            )
+    with right_side:
+        with components.section("Advice"):
+            current_advice.draw(view, Subject.GROUP, group)
+        with components.section("Expected to arrive"):
+            forecast.draw(view, "group", group)
 
 samples_of = offsets = GROUP_OFFSETS.empty
 decided = GROUP_PARTITION_STATUS.empty

@@ -183,6 +183,24 @@ def test_stopped_since_the_members_left() -> None:
     assert "100/s more arrive" in status.reason
 
 
+@pytest.mark.parametrize(
+    ("members", "status"), [(0, Status.STOPPED), (3, Status.STALLED)], ids=["left", "stands"]
+)
+def test_what_has_just_come_to_a_stand_consumes_nothing(members: int, status: Status) -> None:
+    found = changed(
+        window(capacity=lambda t: 200.0 if t < 450 else 0.0, poll=5.0),
+        lambda t, s: s._replace(members=members, assigned=members > 0) if t >= 450 else s,
+    )
+
+    decided = partition_status(found)
+
+    assert decided.status is status
+    assert decided.numbers.consumption_per_second == 0.0, "whatever the minutes before say"
+    assert decided.numbers.arrival_per_second == pytest.approx(100, rel=0.05)
+    assert decided.numbers.growth_per_second == decided.numbers.arrival_per_second
+    assert decided.numbers.drain_seconds is None
+
+
 def test_short_absence_of_members_is_a_restart() -> None:
     found = changed(
         window(capacity=lambda t: 200.0 if t < 585 else 0.0, poll=5.0),
