@@ -72,6 +72,8 @@ st.fragment(_keep_fresh, run_every=every)(every)
 st.html(
     "<style>[data-stale='true'] {opacity: 1 !important; transition: none !important} "
     "[data-testid='stCaptionContainer'] {opacity: 0.9 !important} "
+    # A title belongs to what is below it.
+    "[data-testid='stHeading'] h2 {padding-top: 0.5rem} "
     # A finger does not hover: icons for it would lie over headings for good. The arrows that open
     # the menu say what else is there.
     "@media (hover: none) {[data-testid='stElementToolbar'] {display: none}} "

@@ -97,7 +97,7 @@ def section(
         Whether that switch is on.
     """
     with st.container(horizontal=True, horizontal_alignment="distribute"):
-        st.subheader(title, anchor=False, help=help_text, width="content")
+        st.header(title, anchor=False, help=help_text, width="content")
         log = st.toggle("log", key=log_key) if log_key else False
     with guarded():
         yield log

@@ -48,7 +48,7 @@ DETAILS = {"group": "payments", "topic": "sessions"}
 
 
 def texts(test: AppTest) -> str:
-    parts = [*test.title, *test.subheader, *test.markdown, *test.caption, *test.error]
+    parts = [*test.title, *test.header, *test.markdown, *test.caption, *test.error]
     return "\n".join(part.value for part in parts)
 
 
@@ -65,6 +65,7 @@ def test_a_filled_lake_gives_each_page_its_sentence(
     calm(test)
     assert headline in test.title[0].value
     assert not test.error
+    assert not test.subheader, "no step of headings is left out"
 
 
 @pytest.mark.parametrize("page", PAGES)

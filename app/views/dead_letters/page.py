@@ -101,7 +101,7 @@ name = st.selectbox(
 )
 row = table.row(names.index(name or names[0]), named=True)
 
-st.subheader(escape(row["name"]), anchor=False)
+st.header(escape(row["name"]), anchor=False)
 st.markdown(escape(thin(view_model.what_to_do(row))))
 with st.grid(6, min_column_width=124, gap="small"):
     components.tile(

@@ -91,7 +91,7 @@ if asked is not None and row is None and not found.is_empty():
     )
 if row is not None:
     advice = from_row(row)
-    st.subheader(escape(advice.subject), anchor=False)
+    st.header(escape(advice.subject), anchor=False)
     advice_cards.card(advice, key="chosen", link=decisions.LINKS.get(advice.subject_kind))
 
 
@@ -126,9 +126,9 @@ if names := decisions.groups(every):
         with st.expander("Evidence, and what if"):
             draw_evidence(names)
     else:
-        st.subheader("Evidence, and what if", anchor=False)
+        st.header("Evidence, and what if", anchor=False)
         draw_evidence(names)
 
-st.subheader("Advice that was given", anchor=False)
+st.header("Advice that was given", anchor=False)
 with components.guarded():
     view_model.history(view)
