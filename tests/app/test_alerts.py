@@ -73,6 +73,24 @@ def test_causes_are_found_by_their_names_and_those_of_their_symptoms(
     assert "No open alert matches" in texts(test)
 
 
+@pytest.mark.parametrize(
+    ("page", "name", "said"),
+    [("group", "payments", "payments"), ("topic", "sessions", "sessions")],
+)
+def test_the_page_of_one_thing_leads_to_its_incidents(
+    open_page: Open, alarmed: Path, page: str, name: str, said: str
+) -> None:
+    test = open_page(alarmed, page, **{page: name})
+    calm(test)
+    led = [one.proto for one in test.get("page_link") if one.proto.page == "incident"]
+    assert led, "what is wrong with it"
+    assert all(said in one.label.replace("\\", "") for one in led)
+    store = store_of(alarmed)
+    ids = {one.id for one in store.alerts().values()}
+    assert {dict(parse_qsl(one.query_string))["alert"] for one in led} <= ids
+    store.close()
+
+
 def test_the_search_leads_to_incidents_and_rules(open_page: Open, alarmed: Path) -> None:
     view = open_page(alarmed).session_state["_view"]
     found = {

@@ -16,7 +16,7 @@ from app.data.history import GROUP as GROUP_MEASURES
 from app.style.charts.heatmaps import heatmap
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
-from app.ui import components, group_list, routes, seasons, tables
+from app.ui import components, group_list, open_alerts, routes, seasons, tables
 from app.ui.advice import current_advice, forecast
 from app.ui.changes import events, page_events
 from app.ui.group_badges import BADGE_STYLES
@@ -72,6 +72,7 @@ if row["data_loss_at"] is not None:
     where = f"{row['data_loss_topic']}-{row['data_loss_partition']}"
     retention = f" Retention reaches {escape(where)} **{left}**."
 st.markdown(f"{escape(thin(row['reason'] or ''))}{since}{retention}")
+open_alerts.draw(view, "group", group)
 
 usual = {
     metric: seasons.season(view, "group", group, metric)

@@ -12,7 +12,7 @@ from app.data.history import TOPIC
 from app.style.charts.heatmaps import bars
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import count, duration, escape, exact, rate, share, short, size, thin
-from app.ui import components, routes, seasons, tables, topic_list
+from app.ui import components, open_alerts, routes, seasons, tables, topic_list
 from app.ui.advice import current_advice, forecast
 from app.ui.changes import cluster_changes, events, page_events
 from app.ui.group_badges import BADGE_STYLES
@@ -66,6 +66,7 @@ else:
 if found["unknown_reason"]:
     sentence += f" Not known: {found['unknown_reason']}."
 st.markdown(escape(thin(sentence)))
+open_alerts.draw(view, "topic", topic)
 
 usual = seasons.season(view, "topic", topic, "arrival_per_second")
 with st.grid(6, min_column_width=124, gap="small"):

@@ -1,0 +1,60 @@
+"""Links from the page of one thing to the incidents of its open alerts."""
+
+from __future__ import annotations
+
+import polars as pl
+import streamlit as st
+
+from alerting.rules.lifecycle import alert_id
+from alerting.rules.model import SEVERITIES, AlertSeverity
+from app.data import present
+from app.data.context import View
+from app.style.format import escape
+from app.ui import components, incidents, routes
+from app.ui.alert_list import SEVERITY_BADGE_STYLES
+from app.ui.browser.items import Target
+
+_SHOWN = 4
+
+
+def draw(view: View, label: str, name: str) -> None:
+    """Draw a link to each open alert about one thing, where a service keeps alerts.
+
+    Args:
+        view: The frame of the page.
+        label: What names the thing among the labels of an alert, such as ``group``.
+        name: Its name.
+    """
+    with components.guarded():
+        if not present.runs(view):
+            return
+        found = about(present.open_alerts(view), label, name)
+        if found:
+            with st.container(horizontal=True, gap="medium"):
+                for icon, target in found[:_SHOWN]:
+                    routes.link(target.page, escape(target.label), target.parameters, icon=icon)
+
+
+def about(alerts: pl.DataFrame, label: str, name: str) -> list[tuple[str, Target]]:
+    """Return the icon and the incident of each alert whose label has a name, the worst first.
+
+    Args:
+        alerts: Rows of ``open_alerts``.
+        label: The label.
+        name: The name.
+    """
+    rows = [
+        row
+        for row in alerts.filter(pl.col("started_at").is_not_null()).iter_rows(named=True)
+        if {"key": label, "value": name} in (row["labels"] or ())
+    ]
+    rows.sort(key=lambda row: (SEVERITIES.index(row["severity"]), row["fingerprint"]))
+    return [
+        (
+            SEVERITY_BADGE_STYLES[AlertSeverity(row["severity"])].icon,
+            incidents.story(
+                alert_id(row["fingerprint"], row["started_at"].timestamp()), row["what"]
+            ),
+        )
+        for row in rows
+    ]
