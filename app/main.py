@@ -62,7 +62,7 @@ with st.sidebar:
         st.cache_data.clear()
     login.draw(viewer)
     often = duration(settings.app.refresh_seconds)
-    st.caption("Paused." if range_choice.is_paused() else f"Reads the lake every {often}.")
+    st.caption("Paused." if range_choice.is_paused() else f"Drawn again every {often}.")
 
 # Before the page: one that ends early is drawn again like any other.
 every = None if range_choice.is_paused() else settings.app.refresh_seconds

@@ -153,7 +153,7 @@ def deadline_by_time(backlog: PartitionBacklog, retention: Retention) -> Deadlin
         1 - read_ratio,
         "time",
         f"the oldest unread message is {duration(age)} old of {duration(limit)} kept, "
-        f"{rate(consumed)} of {rate(produced)} are read",
+        f"{rate(produced)} arrive and {rate(consumed)} are read",
     )
 
 

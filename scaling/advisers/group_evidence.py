@@ -96,5 +96,5 @@ def flow(facts: GroupFacts) -> tuple[Evidence, ...]:
         Evidence(name="oldest unread message", value=numbers.behind_seconds, unit="s"),
         Evidence(name="arrival", value=numbers.arrival_per_second, unit="messages/s"),
         Evidence(name="consumption", value=numbers.consumption_per_second, unit="messages/s"),
-        Evidence(name="time looked at", value=round(numbers.span_seconds), unit="s"),
+        Evidence(name="measured over", value=round(numbers.span_seconds), unit="s"),
     )

@@ -11,6 +11,8 @@ from scaling.facts.group_facts import GroupFacts, PartitionFacts
 from scaling.sizing.size import LimitingFactor
 
 _MONTH_HOURS = 24 * 30
+_FAR, _SOON_SECONDS = 10.0, 300.0
+"""What comes so many times later than another loss is left out beside it."""
 
 
 def objective_missed_in(facts: GroupFacts) -> float | None:
@@ -43,14 +45,16 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
         return f"{advice.saving * _MONTH_HOURS} consumer-hours a month are spent for nothing."
     parts = []
     missed = objective_missed_in(facts)
+    deadline = group_deadline(facts)
+    left = deadline[1].seconds if deadline is not None else None
+    if missed is not None and left is not None and missed > _FAR * max(left, _SOON_SECONDS):
+        missed = None
     if missed == 0:
         parts.append(f"the objective of {duration(facts.objective_seconds)} stays missed")
     elif missed is not None:
         parts.append(
             f"the objective of {duration(facts.objective_seconds)} is missed {time_left(missed)}"
         )
-    deadline = group_deadline(facts)
-    left = deadline[1].seconds if deadline is not None else None
     if left is not None and left <= WATCH_WITHIN_SECONDS:
         parts.append(f"retention deletes unread messages {time_left(left)}")
     waiting = [p for p in facts.partitions if _is_growing(p)]

@@ -32,6 +32,13 @@ from scaling.sizing.size import GroupSize, LimitingFactor, SizeDecision, SizeInp
 
 _SETTLED = (Status.OK, Status.CATCHING_UP, Status.FALLING_BEHIND, Status.LOSING_DATA)
 _FEW = 3
+_KNOWN = {
+    CapacityStatus.IDENTIFIED: "measured",
+    CapacityStatus.LOWER_BOUND: "at least what was sustained",
+    CapacityStatus.UNKNOWN: "unknown",
+    CapacityStatus.CONFLICT: "contradictory",
+    CapacityStatus.BLOCKED: "hidden behind a blocked partition",
+}
 
 NO_HISTORY = Caveat(
     level=CaveatLevel.MEDIUM,
@@ -288,7 +295,7 @@ def _evidence(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> tu
         Evidence(name="capacity of one consumer", value=capacity.per_second, unit="messages/s"),
         Evidence(name="capacity, lower end", value=capacity.low, unit="messages/s"),
         Evidence(name="capacity, upper end", value=capacity.high, unit="messages/s"),
-        Evidence(name="how capacity is known", value=capacity.status.value),
+        Evidence(name="capacity is", value=_KNOWN[capacity.status]),
         Evidence(name="saturated intervals", value=capacity.samples),
         Evidence(
             name="utilisation allowed", value=round(group_size.allowed_utilisation, 3), unit="ratio"

@@ -146,7 +146,7 @@ def _coming(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> Reco
         else f"The oldest unread message of {where} is past the retention and goes with the next "
         f"closed segment: {deadline.reason}. Raise the retention now.",
         evidence=(
-            Evidence(name="time left", value=round(left), unit="s"),
+            Evidence(name="time until retention", value=round(left), unit="s"),
             Evidence(name="limit", value=deadline.limit or ""),
             Evidence(name="partition", value=where),
             Evidence(

@@ -189,7 +189,7 @@ with components.section(
                     "severity": columns["severity"],
                     "what": columns["what"],
                     "began_at": Column("began", "time"),
-                    "ended_at": Column("resolved", "time", unknown="fires"),
+                    "ended_at": Column("resolved", "time", unknown="goes on"),
                     "lasts_seconds": Column("lasted", "duration"),
                     "note": columns["note"],
                     "detail": columns["detail"],

@@ -7,6 +7,7 @@ import pytest
 from alerting.checks.retention_deadline import Retention
 from alerting.status.group_status import Status
 from scaling.advice.model import AdviceKind, AdviceSeverity
+from scaling.advisers.impact import consequence
 from scaling.advisers.retention import group_deadline
 from tests.unit.alerting.status.scenarios import changed, constant, window
 from tests.unit.scaling.advisers.advising import advice_on, evidence, facts, kinds, six
@@ -25,9 +26,27 @@ def test_close_to_retention_overrides_patience() -> None:
     assert kinds(found) == [AdviceKind.RETENTION_DEADLINE, AdviceKind.ADD_CONSUMERS]
     assert all(one.severity is AdviceSeverity.ACT_NOW for one in found)
     # 60,000 + 600 s x 40/s wait, 840 s old at 100/s; the age grows by 1 - 60/100.
-    assert evidence(found[0])["time left"] == pytest.approx((1200 - 840) / 0.4, rel=0.02)
+    assert evidence(found[0])["time until retention"] == pytest.approx((1200 - 840) / 0.4, rel=0.02)
     change = found[0].artefacts[0].text
     assert change.endswith("--entity-name orders --add-config retention.ms=87600000")
+
+
+@pytest.mark.parametrize(
+    ("objective_hours", "is_said"), [(1, True), (500, False)], ids=["soon too", "weeks later"]
+)
+def test_what_comes_much_later_than_the_loss_is_not_said_beside_it(
+    objective_hours: float, is_said: bool
+) -> None:
+    late = facts(
+        six(arrival=constant(100.0), capacity=constant(60.0), backlog=60_000, warm_up=0.0),
+        retention=Retention(seconds=1200.0),
+        objective_seconds=objective_hours * 3600.0,
+    )
+
+    said = consequence(late, advice_on(late)[0]) or ""
+
+    assert "etention deletes unread messages" in said
+    assert ("objective" in said) is is_said
 
 
 def test_half_used_retention_is_watched_though_the_group_keeps_up() -> None:
