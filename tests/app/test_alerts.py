@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -17,6 +18,7 @@ from streamlit.testing.v1 import AppTest
 
 from alerting.service import SERVICE
 from app.data import directory
+from app.data.alert_store import VisibleAlerts
 from config.load import load
 from lake.storage.store import Lake
 from tests.app.conftest import NOW, store_of
@@ -132,6 +134,25 @@ def test_an_incident_is_told_from_its_first_second(open_page: Open, alarmed: Pat
     assert any("# Broker 2 is missing" in one.value for one in test.code)
 
 
+def test_a_runbook_that_is_an_address_is_a_link(
+    open_page: Open, alarmed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = store_of(alarmed)
+    (broker,) = [one for one in store.alerts().values() if one.rule == "BrokerMissing"]
+    store.close()
+    for runbook, is_link in (("https://wiki.example/brokers", True), ("ask ana", False)):
+        told = replace(broker, runbook=runbook)
+        monkeypatch.setattr(VisibleAlerts, "alert", lambda store, named, told=told: told)
+        monkeypatch.setattr(
+            VisibleAlerts, "alerts", lambda store, told=told: {told.fingerprint: told}
+        )
+        test = open_page(alarmed, "incident", alert=broker.id)
+        calm(test)
+        links = [one.proto for one in test.get("page_link") if one.proto.label == "Runbook"]
+        assert [one.page for one in links] == ([runbook] if is_link else [])
+        assert ("Runbook: ask ana" in texts(test)) is not is_link
+
+
 @pytest.mark.parametrize("named", ["", "0123456789abcdef"])
 def test_an_incident_that_is_not_there_is_said_so(
     open_page: Open, alarmed: Path, named: str
@@ -174,7 +195,11 @@ def test_an_incident_is_acknowledged_and_silenced_where_it_is_told(
     (made,) = store.silences(NOW.timestamp())
     assert made.covers(broker, made.starts_at)
     assert store.acknowledgements()[broker.id].author == "ana"
+    at = NOW.timestamp()
+    texts_of = [str(one) for one in made.matchers]
+    store.silence(texts_of, starts_at=at, ends_at=at + 60, author="ana", comment="now", now=at)
     store.close()
+    assert "It is silenced." in texts(open_page(alarmed, "incident", alert=broker.id))
 
 
 def test_a_service_that_stands_still_is_told(open_page: Open, alarmed: Path) -> None:

@@ -29,6 +29,7 @@ try:
     if store is not None:
         alert = store.alert(asked)
         acknowledged = store.acknowledgements()
+    windows = alert_store.rules(view).maintenance
 except AlertingError as error:
     components.headline("Incidents cannot be shown")
     st.error(escape(str(error)), icon=":material/database_off:")
@@ -74,9 +75,12 @@ st.markdown(
     f":gray[:material/arrow_forward: {escape(cause.step)}]"
 )
 by = acknowledged.get(cause.id)
+is_address = cause.runbook.startswith(("http://", "https://"))
+is_quiet = ended is None and store.is_quiet(cause, windows, view.now.timestamp())
 st.caption(
     escape(f"{by.author} looks after it: {by.comment}" if by else "Nobody has acknowledged it.")
-    + (f" Runbook: {escape(cause.runbook)}" if cause.runbook else "")
+    + (" It is silenced." if is_quiet else "")
+    + (f" Runbook: {escape(cause.runbook)}" if cause.runbook and not is_address else "")
 )
 if cause.state is not State.RESOLVED and alert_store.sees_labels(
     view.viewer, cause.labels, operating=True
@@ -90,7 +94,10 @@ if cause.state is not State.RESOLVED and alert_store.sees_labels(
 target = incidents.subject(cause.labels, cause.page, cause.what)
 parameters = {**target.parameters, "cluster": cluster}
 named = next(iter(target.parameters.values()), target.page.replace("_", " "))
-routes.link(target.page, f"Open {escape(named)}", parameters, icon=":material/open_in_new:")
+with st.container(horizontal=True, gap="medium"):
+    routes.link(target.page, f"Open {escape(named)}", parameters, icon=":material/open_in_new:")
+    if is_address:
+        st.page_link(cause.runbook, label="Runbook", icon=":material/menu_book:")
 
 changes = CLUSTER_EVENTS.empty
 until = (ended or view.now) + view_model.AFTER
