@@ -13,7 +13,13 @@ from kafka.protocol.broker_version_data import BrokerVersionData
 from kafka.protocol.metadata import ApiVersionsRequest
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
-from collectors.errors import NoAnswerError, SecurityError
+from collectors.errors import (
+    NoAnswerError,
+    OddAnswerError,
+    ProtocolError,
+    SecurityError,
+    UnsupportedError,
+)
 from collectors.kafka.protocol.connection import Connection
 from collectors.kafka.protocol.failures import translated
 from collectors.kafka.protocol.properties import ConnectionSettings
@@ -103,7 +109,10 @@ class Connector:
         except BaseException as error:
             if connection is not None:
                 connection.close()
-            raise translated(label, error) from error
+            reported = translated(label, error)
+            if isinstance(reported, UnsupportedError | OddAnswerError):
+                reported = ProtocolError(str(reported))  # of the whole connection
+            raise reported from error
         return connection
 
     def _authenticate(self, connection: Connection, sasl: Sasl, host: str, patience: float) -> None:

@@ -270,6 +270,15 @@ def garbage_once(broker: FakeBroker, connection: socket.socket) -> None:
             connection.sendall(struct.pack(">i", len(body)) + body)
 
 
+def garbage_first(broker: FakeBroker, connection: socket.socket) -> None:
+    """Answer the first request with no sense, and nothing more."""
+    request = broker.next_request(connection)
+    assert request is not None
+    body = struct.pack(">i", request[2]) + b"\0\0"
+    connection.sendall(struct.pack(">i", len(body)) + body)
+    silent(broker, connection)
+
+
 def garbage(broker: FakeBroker, connection: socket.socket) -> None:
     """Answer versions, then something of the right frame and no sense."""
     request = broker.next_request(connection)

@@ -130,6 +130,16 @@ def test_an_odd_answer_costs_what_was_asked_and_nothing_else() -> None:
         assert cluster.brokers[0].connections == 1
 
 
+def test_a_connection_that_begins_with_an_odd_answer_is_not_opened_again_and_again() -> None:
+    with ExitStack() as stack:
+        cluster = Cluster(stack, fakebroker.garbage_first)
+        cluster.meet()
+        for _ in range(3):
+            assert cluster.ask_all(Deadline(10, 5.0)) == {0: False}
+        assert "answer not understood" in cluster.wire.failures[0]
+        assert cluster.brokers[0].connections == 1
+
+
 def test_large_requests_are_not_sent_before_the_answer_to_the_one_before_is_read() -> None:
     """A broker reads nothing while it sends: two that only write would wait for ever."""
     with ExitStack() as stack:
