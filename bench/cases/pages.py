@@ -15,7 +15,7 @@ from bench.support.addresses import OF_THE_DEMO, PAGES, path_of
 from bench.support.chromium import Run, chromium, viewer
 from bench.support.figures import Figure
 from bench.support.live_lake import live_lake
-from bench.support.played_viewers import play
+from bench.support.played_viewers import play, visits
 from bench.support.process_usage import usage_of_tree
 from runtime.processes import free_ports, wait_until
 from runtime.services import ROOT, dashboard_answers
@@ -62,19 +62,28 @@ def measure(
             base = f"http://localhost:{port}"
             found = _each_page(base, _OF_THE_LAKE, on_progress)
             alone = usage_of_tree(server)[1]
+            paths = [path_of(page, _OF_THE_LAKE) for page in PAGES]
+            on_progress("pages that nobody draws")
+            undrawn = visits(base, paths, times=_VISITS)
             on_progress(f"{VIEWERS} viewers for {_WATCHED_SECONDS:.0f} s")
             met = play(
                 base,
-                [path_of(page, _OF_THE_LAKE) for page in PAGES],
+                paths,
                 viewers=VIEWERS,
                 seconds=_WATCHED_SECONDS,
                 server=server,
             )
-    for failure in sorted(set(met.failures)):
+    for failure in sorted({*met.failures, *undrawn.failures}):
         print(f"failed: {failure}", file=sys.stderr)
     return [
         Figure(name=f"{name}: alerts", value=alerts, unit="alerts"),
         *_of_pages(name, found, most_seconds=2.5 if large else None),
+        Figure(
+            name=f"{name}: server time warm where nobody draws, 95th percentile",
+            value=quantiles(undrawn.runs, n=20, method="inclusive")[-1],
+            unit="s",
+        ),
+        Figure(name=f"{name}: the same, median", value=median(undrawn.runs), unit="s"),
         Figure(name=f"{name}: memory after one viewer saw all pages", value=alone, unit="bytes"),
         Figure(
             name=f"{VIEWERS} viewers, {name}: memory at the most",

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState, ContextInfo
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
 from bench.support.process_usage import usage_of_tree
@@ -79,42 +79,11 @@ def _watch(met: Played, server: int, after: float, done: threading.Event) -> Non
 
 async def _view(met: Played, base: str, path: str, after: float, until: float) -> None:
     await asyncio.sleep(after)
-    url = f"ws://{urlsplit(base).netloc}/_stcore/stream"
     try:
-        async with connect(
-            url, subprotocols=[Subprotocol("streamlit")], origin=Origin(base), max_size=None
-        ) as socket:
-            page, _, query = path.lstrip("/").partition("?")
-            state = ClientState(
-                page_name=page, query_string=query, context_info=ContextInfo(timezone="UTC")
-            )
+        async with _connected(base) as socket:
+            state = _at(path)
             while time.monotonic() < until:
-                await socket.send(BackMsg(rerun_script=state).SerializeToString())
-                began = time.monotonic()
-                timer: tuple[float, str] | None = None
-                is_done = False
-                while not is_done:
-                    async with asyncio.timeout(_LATEST):
-                        content = await socket.recv()
-                    message = ForwardMsg()
-                    message.ParseFromString(content if isinstance(content, bytes) else b"")
-                    met.received_bytes += len(content)
-                    kind = message.WhichOneof("type")
-                    if kind == "new_session":
-                        state.page_script_hash = message.new_session.page_script_hash
-                    elif kind == "auto_rerun":
-                        timer = message.auto_rerun.interval, message.auto_rerun.fragment_id
-                    elif kind == "delta" and message.delta.new_element.HasField("exception"):
-                        met.failures.append(message.delta.new_element.exception.message)
-                    elif kind == "script_finished":
-                        # The timer's own run ends early, for the run of the page that it asks for.
-                        if message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
-                            met.failures.append(f"{path}: the script did not compile")
-                        is_done = message.script_finished in (
-                            ForwardMsg.FINISHED_SUCCESSFULLY,
-                            ForwardMsg.FINISHED_WITH_COMPILE_ERROR,
-                        )
-                met.runs.append(time.monotonic() - began)
+                timer = await _run(met, socket, state, path)
                 if timer is None:
                     met.failures.append(f"{path}: the page does not draw itself again")
                     return
@@ -122,3 +91,64 @@ async def _view(met: Played, base: str, path: str, after: float, until: float) -
                 state.fragment_id, state.is_auto_rerun = timer[1], True
     except (OSError, TimeoutError) as error:
         met.failures.append(f"{path}: {error!r}")
+
+
+def visits(base: str, paths: Sequence[str], *, times: int) -> Played:
+    """Let one viewer open pages one after the other, each some times; nobody draws them."""
+    met = Played()
+    asyncio.run(_visits(met, base, paths, times))
+    return met
+
+
+async def _visits(met: Played, base: str, paths: Sequence[str], times: int) -> None:
+    for path in paths:
+        for _ in range(times):
+            try:
+                async with _connected(base) as socket:
+                    await _run(met, socket, _at(path), path)
+            except (OSError, TimeoutError) as error:
+                met.failures.append(f"{path}: {error!r}")
+
+
+def _connected(base: str) -> connect:
+    url = f"ws://{urlsplit(base).netloc}/_stcore/stream"
+    return connect(url, subprotocols=[Subprotocol("streamlit")], origin=Origin(base), max_size=None)
+
+
+def _at(path: str) -> ClientState:
+    page, _, query = path.lstrip("/").partition("?")
+    context = ContextInfo(timezone="UTC")
+    return ClientState(page_name=page, query_string=query, context_info=context)
+
+
+async def _run(
+    met: Played, socket: ClientConnection, state: ClientState, path: str
+) -> tuple[float, str] | None:
+    """Ask for a run and wait until it has ended; return the page's timer: seconds and name."""
+    await socket.send(BackMsg(rerun_script=state).SerializeToString())
+    began = time.monotonic()
+    timer: tuple[float, str] | None = None
+    is_done = False
+    while not is_done:
+        async with asyncio.timeout(_LATEST):
+            content = await socket.recv()
+        message = ForwardMsg()
+        message.ParseFromString(content if isinstance(content, bytes) else b"")
+        met.received_bytes += len(content)
+        kind = message.WhichOneof("type")
+        if kind == "new_session":
+            state.page_script_hash = message.new_session.page_script_hash
+        elif kind == "auto_rerun":
+            timer = message.auto_rerun.interval, message.auto_rerun.fragment_id
+        elif kind == "delta" and message.delta.new_element.HasField("exception"):
+            met.failures.append(message.delta.new_element.exception.message)
+        elif kind == "script_finished":
+            # The timer's own run ends early, for the run of the page that it asks for.
+            if message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
+                met.failures.append(f"{path}: the script did not compile")
+            is_done = message.script_finished in (
+                ForwardMsg.FINISHED_SUCCESSFULLY,
+                ForwardMsg.FINISHED_WITH_COMPILE_ERROR,
+            )
+    met.runs.append(time.monotonic() - began)
+    return timer
