@@ -19,6 +19,8 @@ from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.browser.items import Item, Target
 
 MOST_SYMPTOMS = 40
+DEADLINE_SHOWN = timedelta(days=7)
+"""Later than that nobody acts on, and rates will have changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ import polars as pl
 import streamlit as st
 
 from app.data.context import View
-from app.style.format import UNKNOWN, change, clock, duration, exact, rate, share, size
+from app.style.format import UNKNOWN, change, clock, duration, exact, rate, share, size, thin
 from app.style.theme import BadgeStyle
 from app.ui import routes
 from app.ui.browser import items
@@ -213,7 +213,7 @@ def texts(
     frame: pl.DataFrame, columns: Mapping[str, Column], view: View
 ) -> Iterator[tuple[str, ...]]:
     """Return each row as the texts that the table shows."""
-    writers = {name: _writer(column, view) or str for name, column in columns.items()}
+    writers = {name: _writer(column, view) or _sentence for name, column in columns.items()}
     for row in frame.select(list(columns)).iter_rows(named=True):
         yield tuple(
             column.unknown
@@ -288,8 +288,14 @@ def _values(series: pl.Series, column: Column) -> Any:
         known = series.cast(pl.Float64)
         return (known if column.unknown == UNKNOWN else known.fill_null(NONE)).to_pandas()
     if column.kind == "text" and not column.opens:
-        return [column.unknown if item is None else item for item in series.to_list()]
+        return [column.unknown if item is None else _sentence(item) for item in series.to_list()]
     return series.to_list()
+
+
+def _sentence(value: Any) -> str:
+    """Write the thousands of a sentence as the pages do; a name stays as it is."""
+    text = str(value)
+    return thin(text) if " " in text else text
 
 
 def _writer(column: Column, view: View) -> Callable[[Any], str] | None:

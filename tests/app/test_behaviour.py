@@ -81,6 +81,7 @@ def test_a_group_that_falls_behind(open_page: Open, filled: Path) -> None:
     calm(test)
     assert test.title[0].value == "payments"
     assert "Falling behind on 12 of 12 partitions" in texts(test)
+    assert "Retention reaches" not in texts(test), "weeks away"
     assert metric(test, "Drained in") == "never"
     assert metric(test, "Members") == "4"
     members, partitions = (frame.value for frame in test.dataframe[:2])

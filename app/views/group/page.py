@@ -16,7 +16,7 @@ from app.data.history import GROUP as GROUP_MEASURES
 from app.style.charts.heatmaps import heatmap
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
-from app.ui import components, group_list, open_alerts, routes, seasons, tables
+from app.ui import components, group_list, incidents, open_alerts, routes, seasons, tables
 from app.ui.advice import current_advice, forecast
 from app.ui.changes import events, page_events
 from app.ui.group_badges import BADGE_STYLES
@@ -67,7 +67,7 @@ if row["since"] is not None and status is not Status.OK:
     when = clock(row["since"], view.zone, now=view.now)
     since = f" Since{' before' if row['since_at_least'] else ''} **{when}**."
 retention = ""
-if row["data_loss_at"] is not None:
+if row["data_loss_at"] is not None and row["data_loss_at"] - view.now <= incidents.DEADLINE_SHOWN:
     left = time_left((row["data_loss_at"] - view.now).total_seconds())
     where = f"{row['data_loss_topic']}-{row['data_loss_partition']}"
     retention = f" Retention reaches {escape(where)} **{left}**."

@@ -70,13 +70,10 @@ def causes(alerts: pl.DataFrame, now: datetime) -> list[Cause]:
     ]
 
 
-_DEADLINE_SHOWN = timedelta(days=7)
-
-
 def deadline(alert: Mapping[str, Any], now: datetime) -> str:
     """Return how soon messages are deleted; nothing where that is not known, or far away."""
     at = alert["deadline_at"]
-    if at is None or at - now > _DEADLINE_SHOWN:
+    if at is None or at - now > incidents.DEADLINE_SHOWN:
         return ""
     left = (at - now).total_seconds()
     return "data is being lost now" if left < 1 else f"data lost {time_left(left)}"
