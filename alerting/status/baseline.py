@@ -350,9 +350,24 @@ def absence_of(
 
 
 def went_one_by_one(samples: Sequence[Sample], since: float, rules: StatusRules) -> bool:
-    """Return whether a group without members ``since`` then lost them one after the other."""
-    first = since - rules.half_window_seconds
-    return len({members_of(s) for s in samples if first <= s.at < since} - {None, 0}) > 1
+    """Return whether a group without members ``since`` then lost them one after the other.
+
+    One that had as many as before until the end did not, though there was one more meanwhile: a
+    consumer that starts again is counted twice until the session of its predecessor ends.
+    """
+    counts = _members_before(samples, since, rules)
+    return bool(counts) and counts[-1] < counts[0]
+
+
+def came_and_went(samples: Sequence[Sample], before: float, rules: StatusRules) -> bool:
+    """Return whether there were more members at one time than at another just before a moment."""
+    return len(set(_members_before(samples, before, rules))) > 1
+
+
+def _members_before(samples: Sequence[Sample], at: float, rules: StatusRules) -> list[int]:
+    """Return how many members there were just before a moment, where there were any."""
+    first = at - rules.half_window_seconds
+    return [count for s in samples if first <= s.at < at and (count := members_of(s))]
 
 
 def _was_read(samples: Sequence[Sample]) -> bool:

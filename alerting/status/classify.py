@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from alerting.status.baseline import went_one_by_one
+from alerting.status.baseline import came_and_went, went_one_by_one
 from alerting.status.decision import StatusDecision
 from alerting.status.features import Measurement, lateness_made_good
 from alerting.status.model import LagNumbers, PartitionStatus, PartitionWindow, Status, StatusRules
@@ -270,7 +270,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     is_young = growth is None or growth.seconds < rules.lasting_seconds
     is_shared = peers.are_draining and is_young
     is_lasting = growth is not None and growth.is_lasting and not is_shared
-    if is_lasting and is_young and went_one_by_one(found.window.samples, found.newest.at, rules):
+    if is_lasting and is_young and came_and_went(found.window.samples, found.newest.at, rules):
         is_lasting = False  # a rolling deploy: those that are there have more to do, for a time
     if direction > 0 and rising_for >= rules.trend_seconds:
         still = max(
