@@ -20,6 +20,7 @@ import polars as pl
 import yaml
 
 from bench.support.figures import Figure
+from bench.support.process_usage import peak_resident_bytes
 from bench.support.synthetic_cluster import (
     COMMITTED,
     END,
@@ -39,6 +40,7 @@ from lake.storage.store import Lake
 _CLUSTER = "bench"
 _INTERVAL_SECONDS = 15.0
 _PATIENCE_SECONDS = 120.0
+_LIMIT_MB = 1000.0  # of the collectors' pod in deploy/kubernetes: whoever holds more is killed
 _POLLED = re.compile(r"source=kafka duration=([0-9.]+)s")
 
 
@@ -57,11 +59,17 @@ def measure(groups: int, on_progress: Callable[[str], None]) -> list[Figure]:
         on_progress(f"{CAPACITY} polls of {partitions:,} partitions that read before")
         _fill(Lake(LakeSettings(uri=str(Path(folder) / "lake"))), topics)
         on_progress("the collectors start")
-        seconds, poll_seconds = _start(Path(folder), servers)
+        seconds, poll_seconds, peak_bytes = _start(Path(folder), servers)
     name = f"{partitions:,} partitions"
     return [
         Figure(name=f"from start to first poll, {name}", value=seconds, unit="s", most=5.0),
         Figure(name=f"of it that poll, {name}", value=poll_seconds, unit="s"),
+        Figure(
+            name=f"resident memory until then, {name}, peak",
+            value=peak_bytes / 1e6,
+            unit="MB",
+            most=_LIMIT_MB,
+        ),
     ]
 
 
@@ -102,8 +110,8 @@ def _fill(lake: Lake, topics: int) -> None:
             lake.append(TABLES[table], encoders[table].compact(_CLUSTER, whole))
 
 
-def _start(folder: Path, servers: str) -> tuple[float, float]:
-    """Run the service until it has polled; return both times in seconds."""
+def _start(folder: Path, servers: str) -> tuple[float, float, int]:
+    """Run the service until it has polled; return both times in seconds, and its memory's peak."""
     config = folder / "headroom.yaml"
     config.write_text(
         yaml.safe_dump(
@@ -131,7 +139,8 @@ def _start(folder: Path, servers: str) -> tuple[float, float]:
         while time.perf_counter() < began + _PATIENCE_SECONDS and process.poll() is None:
             found = _POLLED.search(log.read_text(encoding="utf-8"))
             if found:
-                return time.perf_counter() - began, float(found[1])
+                seconds = time.perf_counter() - began
+                return seconds, float(found[1]), peak_resident_bytes(process.pid)
             time.sleep(0.02)
     finally:
         process.terminate()

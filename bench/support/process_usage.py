@@ -35,6 +35,13 @@ def resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * _PAGE_BYTES
 
 
+def peak_resident_bytes(pid: int) -> int:
+    """Return the most memory that a running process has held."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    (kilobytes,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(kilobytes) * 1024
+
+
 def _process_table() -> Iterable[tuple[int, Usage]]:
     for folder in Path("/proc").glob("[0-9]*"):
         try:

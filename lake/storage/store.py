@@ -26,7 +26,8 @@ from lake.storage.handles import Handles
 CLOCKS_DIFFER = timedelta(minutes=1)
 """Between who polls and who reads."""
 
-_READ_TOGETHER = timedelta(minutes=5)
+_READ_TOGETHER = timedelta(minutes=2)
+"""With five, collectors of 150,000 partitions hold 1.2 GB when they start, with two 0.75 GB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
