@@ -155,10 +155,13 @@ def story(alert_id: str, label: str = "incident") -> Target:
 
 
 def span(incident: Incident, view: View) -> str:
-    """Write when an incident was: ``since 18:43``, or ``18:43, for 6 min``."""
+    """Write when an incident was: ``since 18:43``, or ``18:43, for 6 min``.
+
+    One without a date of its own was so when it was first looked at: ``before 18:43``.
+    """
     began = clock(moment(incident.cause.began_at), view.zone, now=view.now)
     if incident.ended_at is None:
-        return f"since {began}"
+        return f"{'before' if incident.cause.since is None else 'since'} {began}"
     return f"{began}, for {duration(incident.ended_at - incident.cause.began_at)}"
 
 

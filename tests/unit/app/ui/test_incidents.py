@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,12 +10,14 @@ import pytest
 
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import AlertSeverity
+from app.data.context import View
 from app.ui.incidents import (
     MOST_SYMPTOMS,
     incidents,
     limited,
     matching,
     numbers,
+    span,
     timeline_rows,
 )
 
@@ -46,6 +49,21 @@ def test_symptoms_stand_under_the_cause_of_their_cause() -> None:
     (found,) = incidents([group, offline, broker])
     assert found.cause is broker
     assert found.symptoms == (offline, group)
+
+
+@pytest.mark.parametrize(
+    ("began", "said"),
+    [
+        pytest.param(alert("dated", 1000.0, since=900.0), "since 00:15", id="dated"),
+        pytest.param(alert("found", 1000.0), "before 00:16", id="found to be so"),
+        pytest.param(alert("over", 1000.0, ended=1360.0), "00:16, for 6 min", id="over"),
+    ],
+)
+def test_an_incident_says_since_when_as_the_overview_does(
+    view: View, began: Alert, said: str
+) -> None:
+    (found,) = incidents([began])
+    assert span(found, replace(view, now=NOW)) == said
 
 
 @pytest.mark.parametrize(
