@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 
 import polars as pl
 import streamlit as st
@@ -20,6 +21,7 @@ from app.data.history import (
     DEAD_LETTER,
     GROUP,
     PARTITION,
+    SHORT,
     TIME,
     TOPIC,
     History,
@@ -27,10 +29,11 @@ from app.data.history import (
     in_steps,
     merge,
 )
-from app.data.queries import recent, recent_of, version
+from app.data.queries import SAMPLES_LENGTH, recent, recent_of, version
 from app.data.time_range import LAST_DAY, TimeRange
 from lake.errors import LakeError
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS
+from lake.schemas.grain import Grain
 from lake.schemas.model import Table
 from lake.schemas.tables import (
     BROKERS,
@@ -49,6 +52,9 @@ from lake.storage.store import Lake
 
 _SMALL_PARTITIONS = 3000
 """Above this many partitions, charts end in history and the present point."""
+
+_USUAL_DELAY = timedelta(minutes=3)
+"""A history by the minute whose newest minute began earlier is late."""
 
 
 def history(
@@ -150,7 +156,7 @@ def cluster_history(view: View) -> History:
         return recent_samples.point(status, CLUSTER)
 
     gold = history(view, CLUSTER_HISTORY)
-    return _merged(view, gold, raw if is_small(view) else present_point, (), CLUSTER)
+    return _merged(view, gold, _newest(view, gold, raw, present_point), (), CLUSTER)
 
 
 def group_history(view: View, groups: Sequence[str]) -> History:
@@ -166,7 +172,7 @@ def group_history(view: View, groups: Sequence[str]) -> History:
         return recent_samples.point(present.rows(view, GROUP_STATUS).filter(wanted), GROUP, "group")
 
     gold = history(view, GROUP_HISTORY, "group", groups)
-    return _merged(view, gold, raw if is_small(view) else present_point, ("group",), GROUP)
+    return _merged(view, gold, _newest(view, gold, raw, present_point), ("group",), GROUP)
 
 
 def partition_history(view: View, group: str) -> History:
@@ -191,7 +197,7 @@ def topic_history(view: View, topics: Sequence[str]) -> History:
         return recent_samples.point(present.rows(view, TOPIC_STATUS).filter(wanted), TOPIC, "topic")
 
     gold = history(view, TOPIC_HISTORY, "topic", topics)
-    return _merged(view, gold, raw if is_small(view) else present_point, ("topic",), TOPIC)
+    return _merged(view, gold, _newest(view, gold, raw, present_point), ("topic",), TOPIC)
 
 
 def dead_letter_history(view: View) -> History:
@@ -200,8 +206,41 @@ def dead_letter_history(view: View) -> History:
     def raw() -> pl.DataFrame:
         return recent_samples.of_dead_letters(recent(view, DEAD_LETTERS))
 
+    keys = ("source", "name")
     gold = history(view, DEAD_LETTER_HISTORY)
-    return _merged(view, gold, raw, ("source", "name"), DEAD_LETTER)
+    if lags(view, gold):
+        return _merged(view, gold, raw, keys, DEAD_LETTER)
+    nothing = partial(nothing_yet, DEAD_LETTER, keys)
+    return _merged(view, _observed(view, gold), nothing, keys, DEAD_LETTER)
+
+
+def _newest(
+    view: View,
+    gold: pl.DataFrame,
+    raw: Callable[[], pl.DataFrame],
+    present_point: Callable[[], pl.DataFrame],
+) -> Callable[[], pl.DataFrame]:
+    """Return what is to be put behind history: samples where these tell more, else the present."""
+    return raw if lags(view, gold) and is_small(view) else present_point
+
+
+def lags(view: View, gold: pl.DataFrame) -> bool:
+    """Return whether the samples of the last minutes tell more than a history does.
+
+    So it is where the history job is away or has only begun. Else it is a minute behind, and the
+    samples, in hundreds of files, would be read at each refresh for that minute.
+    """
+    observed = _observed(view, gold)["window_start"]
+    first, end = observed.min(), observed.max()
+    if not (isinstance(first, datetime) and isinstance(end, datetime)):
+        return True
+    is_late = view.range.grain is Grain.MINUTE and view.until - end > _USUAL_DELAY
+    return is_late or view.now - first < SAMPLES_LENGTH
+
+
+def _observed(view: View, gold: pl.DataFrame) -> pl.DataFrame:
+    """Return what a short range shows of a history that begins with generated rows."""
+    return gold.filter(pl.col("generated").is_null()) if view.range.length <= SHORT else gold
 
 
 def is_small(view: View) -> bool:
