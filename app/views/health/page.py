@@ -157,7 +157,7 @@ with components.section(
                 "label": Column(
                     "state",
                     "status",
-                    badge_styles=[*view_model.BADGE_STYLES.values(), view_model.WAITING],
+                    badge_styles=list(view_model.JOB_BADGE_STYLES.values()),
                     width=110,
                 ),
                 "started_at": Column("last run", "time"),

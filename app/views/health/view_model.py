@@ -54,14 +54,24 @@ BADGE_STYLES: dict[str, BadgeStyle] = {
 }
 """How the states of sections look, worst first."""
 
-WAITING = BadgeStyle(
-    word="waiting",
-    symbol="·",
-    icon=":material/hourglass:",
-    colour="gray",
-    meaning="There was nothing to do.",
-)
-"""A job that found no new samples."""
+JOB_BADGE_STYLES: dict[str, BadgeStyle] = {
+    **BADGE_STYLES,
+    "read": BadgeStyle(
+        word="read",
+        symbol="✓",
+        icon=":material/check:",
+        colour="gray",
+        meaning="It has read new samples; their minutes follow.",
+    ),
+    "waiting": BadgeStyle(
+        word="waiting",
+        symbol="·",
+        icon=":material/hourglass:",
+        colour="gray",
+        meaning="There was nothing to do.",
+    ),
+}
+"""How the states of background jobs look."""
 
 
 _LATE_POLLS = 4
@@ -213,14 +223,13 @@ def job_rows(jobs: pl.DataFrame) -> pl.DataFrame:
             (pl.col("status") == "failed").sum().alias("failures"),
         )
     )
-    badge_styles = {**BADGE_STYLES, "waiting": WAITING}
     return rows.with_columns(
         ((pl.col("finished_at") - pl.col("started_at")).dt.total_milliseconds() / 1000).alias(
             "took_seconds"
         ),
         pl.col("status")
         .map_elements(
-            lambda status: [badge_styles.get(status, theme.UNSURE).label],
+            lambda status: [JOB_BADGE_STYLES.get(status, theme.UNSURE).label],
             return_dtype=pl.List(pl.String),
         )
         .alias("label"),

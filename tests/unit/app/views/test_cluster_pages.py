@@ -18,7 +18,7 @@ from app.views.dead_letters import view_model as dead_letters_view_model
 from app.views.health import view_model as health_view_model
 from config.settings import LakeSettings
 from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK
-from lake.schemas.tables import CLUSTER_SETTINGS, COLLECTIONS, DEAD_LETTERS
+from lake.schemas.tables import CLUSTER_SETTINGS, COLLECTIONS, DEAD_LETTERS, JOBS
 from lake.storage.store import Lake
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
@@ -212,6 +212,17 @@ def section(name: str, status: str = "ok", second: float = 0, **given: Any) -> d
 def test_the_state_of_a_section(status: str, now: float, label: str) -> None:
     sections = section_rows(rows(COLLECTIONS, section("groups"), section("groups", status, 0.5)))
     found = health_view_model.table_rows(sections, at(now), 5.0)
+    assert found["label"].to_list() == [[label]]
+
+
+@pytest.mark.parametrize(
+    ("status", "label"),
+    [("ok", "✓ ok"), ("read", "✓ read"), ("waiting", "· waiting"), ("failed", "✖ failed")],
+)
+def test_the_state_of_a_background_job(status: str, label: str) -> None:
+    run = {"job": "history", "status": status, "started_at": at(0), "finished_at": at(1)}
+    schema = {name: JOBS.polars_schema[name] for name in run}
+    found = health_view_model.job_rows(pl.DataFrame([run], schema=schema))
     assert found["label"].to_list() == [[label]]
 
 
