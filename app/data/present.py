@@ -87,9 +87,10 @@ def runs(view: View) -> bool:
 def stamp(view: View) -> float:
     """Return what changes when the cluster was evaluated again: what was read before is old then.
 
-    Where the alerting service does not run, it changes every few seconds.
+    Where the alerting service does not run, and of sources that belong to no Kafka cluster, it
+    changes every few seconds.
     """
-    if runs(view):
+    if view.cluster in view.clusters and runs(view):
         return _version(_store(view).uri(CLUSTER_STATUS, view.cluster))
     return time.monotonic() // _READ_AGAIN_SECONDS
 

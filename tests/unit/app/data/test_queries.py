@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import polars as pl
@@ -9,19 +10,19 @@ import polars as pl
 from app.data import queries
 from app.data.context import View
 from lake.schemas.current import CLUSTER_STATUS
-from lake.schemas.tables import WAITING_COLLECTORS
+from lake.schemas.tables import QUEUES, WAITING_COLLECTORS
 from tests.unit.app.views_of import NOW
 
 
-def evaluate(view: View, at: datetime) -> None:
+def evaluate(view: View, at: datetime, cluster: str = "east") -> None:
     """Write what an evaluation writes."""
-    rows = pl.DataFrame({"cluster": ["east"], "evaluated_at": [at]})
+    rows = pl.DataFrame({"cluster": [cluster], "evaluated_at": [at]})
     types = CLUSTER_STATUS.polars_schema
     whole = rows.select(
         (pl.col(name) if name in rows.columns else pl.lit(None)).cast(type_).alias(name)
         for name, type_ in types.items()
     )
-    view.lake.current.replace(CLUSTER_STATUS, "east", whole)
+    view.lake.current.replace(CLUSTER_STATUS, cluster, whole)
 
 
 def wait(view: View, name: str) -> None:
@@ -39,3 +40,12 @@ def test_samples_are_read_again_when_the_cluster_was_evaluated_again(view: View)
     evaluate(view, NOW + timedelta(seconds=15))
     seen = queries.recent(view, WAITING_COLLECTORS)["collector"].to_list()
     assert sorted(seen) == ["one", "two"]
+
+
+def test_samples_of_a_source_that_belongs_to_no_cluster_are_read(view: View) -> None:
+    row = {"cluster": "rabbit", "observed_at": NOW, "poll_id": "1", "queue": "q", "vhost": "/"}
+    view.lake.append(QUEUES, pl.DataFrame([row]))
+    evaluate(view, NOW, "rabbit")
+    beside = replace(view, cluster="rabbit")
+    assert queries.recent(beside, QUEUES)["queue"].to_list() == ["q"]
+    assert queries.newest(beside, QUEUES)["queue"].to_list() == ["q"]
