@@ -47,6 +47,8 @@ def test_a_key_opens_the_search_and_enter_what_was_found(watched: Watched) -> No
     watched.page.get_by_role("option", name="group clicks-enricher").wait_for()
     box.press("Enter")
     watched.page.wait_for_url("**/group?**group=clicks-enricher**")
+    # The address changes before the script of the next page begins.
+    watched.page.get_by_role("heading", level=1, name="clicks-enricher").wait_for()
     watched.drawn()
     assert watched.headline() == "clicks-enricher"
     watched.check()
