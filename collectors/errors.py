@@ -59,3 +59,7 @@ class ProtocolError(CollectorError):
 
 class OddAnswerError(ProtocolError):
     """An answer came whole and makes no sense: others on the same connection may."""
+
+
+OF_ONE_REQUEST = (UnsupportedError, OddAnswerError)
+"""Failures of a request that say nothing about the connection, or about others that were asked."""

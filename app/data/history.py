@@ -118,8 +118,8 @@ def merge(
         History in steps of the range. While the samples reach back as far as the history does,
         the samples alone, in steps of a few seconds.
     """
-    if chosen.length <= SHORT and not samples.is_empty():
-        gold = gold.filter(pl.col("generated").is_null())
+    if not samples.is_empty():
+        gold = observed(gold, chosen)
     first, first_sample = gold["window_start"].min(), samples[TIME].min()
     if first is None or _covers(first_sample, first):
         note = None
@@ -150,6 +150,11 @@ def merge(
         else None
     )
     return History(frame=frame, step_seconds=step, generated_until=until)
+
+
+def observed(gold: pl.DataFrame, chosen: TimeRange) -> pl.DataFrame:
+    """Return what a range shows of a history beside samples: a short one no generated rows."""
+    return gold.filter(pl.col("generated").is_null()) if chosen.length <= SHORT else gold
 
 
 SHORT = timedelta(hours=1)

@@ -21,13 +21,13 @@ from app.data.history import (
     DEAD_LETTER,
     GROUP,
     PARTITION,
-    SHORT,
     TIME,
     TOPIC,
     History,
     Measure,
     in_steps,
     merge,
+    observed,
 )
 from app.data.queries import SAMPLES_LENGTH, recent, recent_of, version
 from app.data.time_range import LAST_DAY, TimeRange
@@ -211,7 +211,7 @@ def dead_letter_history(view: View) -> History:
     if lags(view, gold):
         return _merged(view, gold, raw, keys, DEAD_LETTER)
     nothing = partial(nothing_yet, DEAD_LETTER, keys)
-    return _merged(view, _observed(view, gold), nothing, keys, DEAD_LETTER)
+    return _merged(view, observed(gold, view.range), nothing, keys, DEAD_LETTER)
 
 
 def _newest(
@@ -230,17 +230,12 @@ def lags(view: View, gold: pl.DataFrame) -> bool:
     So it is where the history job is away or has only begun. Else it is a minute behind, and the
     samples, in hundreds of files, would be read at each refresh for that minute.
     """
-    observed = _observed(view, gold)["window_start"]
-    first, end = observed.min(), observed.max()
+    times = observed(gold, view.range)["window_start"]
+    first, end = times.min(), times.max()
     if not (isinstance(first, datetime) and isinstance(end, datetime)):
         return True
     is_late = view.range.grain is Grain.MINUTE and view.until - end > _USUAL_DELAY
     return is_late or view.now - first < SAMPLES_LENGTH
-
-
-def _observed(view: View, gold: pl.DataFrame) -> pl.DataFrame:
-    """Return what a short range shows of a history that begins with generated rows."""
-    return gold.filter(pl.col("generated").is_null()) if view.range.length <= SHORT else gold
 
 
 def is_small(view: View) -> bool:

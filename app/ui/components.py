@@ -191,6 +191,24 @@ def since(moment: datetime | None, view: View) -> str:
     return duration(max(0.0, (view.now - moment).total_seconds()))
 
 
+def search(key: str, placeholder: str) -> str:
+    """Draw the box that narrows a page's list; what is typed stands in the address.
+
+    Returns:
+        What was typed; empty: nothing.
+    """
+    typed = st.text_input(
+        "Search",
+        key=key,
+        bind="query-params",
+        persist_state="session",
+        placeholder=placeholder,
+        icon=":material/search:",
+        live=True,
+    )
+    return typed or ""
+
+
 def chosen(kind: str, names: pl.Series, list_page: str, missing: str) -> tuple[str, DeltaGenerator]:
     """Draw the choice of a page about one thing; without a choice the page ends here.
 

@@ -72,15 +72,7 @@ past = incidents.incidents(history)
 if found or past:
     by_name, by_severity = st.columns([2, 3], vertical_alignment="bottom")
     with by_name:
-        wanted = st.text_input(
-            "Search",
-            key="alerts-search",
-            bind="query-params",
-            persist_state="session",
-            placeholder="part of what is wrong, or of a symptom",
-            icon=":material/search:",
-            live=True,
-        )
+        wanted = components.search("alerts-search", "part of what is wrong, or of a symptom")
     with by_severity:
         severities = st.multiselect(
             "Severity",
@@ -92,8 +84,7 @@ if found or past:
             placeholder="every severity",
         )
     shown, past = (
-        incidents.matching(some, search=wanted or "", severities=severities)
-        for some in (found, past)
+        incidents.matching(some, search=wanted, severities=severities) for some in (found, past)
     )
 if not found:
     components.nothing("Nothing fires, nothing is pending.", icon=":material/check:")

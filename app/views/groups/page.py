@@ -48,15 +48,7 @@ def with_advice(listed: pl.DataFrame) -> pl.DataFrame:
 
 search, status_filter, kind_filter = st.columns([2, 3, 2], vertical_alignment="bottom")
 with search:
-    wanted = st.text_input(
-        "Search",
-        key="groups-search",
-        bind="query-params",
-        persist_state="session",
-        placeholder="part of a group's name",
-        icon=":material/search:",
-        live=True,
-    )
+    wanted = components.search("groups-search", "part of a group's name")
 with status_filter:
     seen = set(rows["status"].to_list())
     statuses = [status for status in BADGE_STYLES if status.value in seen]
@@ -80,7 +72,7 @@ with kind_filter:
         placeholder="every kind",
     )
 
-found = group_list.filtered(rows, search=wanted or "", statuses=chosen, kinds=kind)
+found = group_list.filtered(rows, search=wanted, statuses=chosen, kinds=kind)
 quiet = found.filter(group_list.is_quiet())
 busy = found.filter(~group_list.is_quiet())
 shown = with_advice(busy.head(SHOWN))

@@ -73,13 +73,12 @@ def chosen(rows: pl.DataFrame, asked: str | None) -> dict[str, Any] | None:
     Returns:
         None where there is no row, or none on that subject.
     """
-    if asked is not None:
-        kind, _, subject = asked.rsplit(":", 2)[0].partition(":")
-        rows = rows.filter(pl.col("subject_kind") == kind, pl.col("subject") == subject)
-    named = rows.iter_rows(named=True) if asked else rows.head(1).iter_rows(named=True)
-    others = list(named)
-    same = [row for row in others if row_id(row) == asked]
-    return next(iter((*same, *others)), None)
+    if asked is None:
+        return next(rows.head(1).iter_rows(named=True), None)
+    kind, _, subject = asked.rsplit(":", 2)[0].partition(":")
+    about = rows.filter(pl.col("subject_kind") == kind, pl.col("subject") == subject)
+    found = list(about.iter_rows(named=True))
+    return next((row for row in found if row_id(row) == asked), found[0] if found else None)
 
 
 def items(

@@ -52,15 +52,7 @@ components.headline(title, detail or None)
 
 search, kinds, internal = st.columns([2, 3, 1.4], vertical_alignment="bottom")
 with search:
-    wanted = st.text_input(
-        "Search",
-        key="topics-search",
-        bind="query-params",
-        persist_state="session",
-        placeholder="part of a topic's name",
-        icon=":material/search:",
-        live=True,
-    )
+    wanted = components.search("topics-search", "part of a topic's name")
 with internal:
     with_internal = st.toggle(
         "Internal topics", key="topics-internal", bind="query-params", persist_state="session"
@@ -75,7 +67,7 @@ with kinds:
         persist_state="session",
         placeholder="every kind",
     )
-if wanted and wanted.strip():
+if wanted.strip():
     shown = shown.filter(
         pl.col("topic").str.to_lowercase().str.contains(wanted.strip().lower(), literal=True)
     )
@@ -175,7 +167,7 @@ if schema_registry.is_watched(view):
                 noun="registries",
             )
         subjects = schema_registry.subjects(view)
-        if wanted and wanted.strip():
+        if wanted.strip():
             subjects = subjects.filter(
                 pl.col("subject")
                 .str.to_lowercase()

@@ -20,13 +20,12 @@ from datetime import datetime
 from typing import Any
 
 from collectors.errors import (
+    OF_ONE_REQUEST,
     CollectorError,
     NoAnswerError,
-    OddAnswerError,
     SecurityError,
     ThrottledError,
     UnreachableError,
-    UnsupportedError,
 )
 from collectors.kafka.protocol.connection import Connection, as_it_is
 from collectors.kafka.protocol.connector import Connector
@@ -251,7 +250,7 @@ class BrokerClient:
                 answers = self._exchange(batch)
             except CollectorError as error:
                 failure = error
-                if not isinstance(error, UnsupportedError | OddAnswerError):
+                if not isinstance(error, OF_ONE_REQUEST):
                     if self._connection is not None:
                         self._connection.close()
                         self._connection = None

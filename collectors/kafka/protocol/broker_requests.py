@@ -16,11 +16,10 @@ from datetime import datetime
 from typing import Any
 
 from collectors.errors import (
+    OF_ONE_REQUEST,
     CollectorError,
     NoAnswerError,
-    OddAnswerError,
     UnreachableError,
-    UnsupportedError,
 )
 from collectors.kafka.protocol.broker_client import BrokerClient
 from collectors.kafka.protocol.connection import as_it_is
@@ -279,8 +278,7 @@ class Wire:
                 yield self._client(address, "bootstrap server", is_bootstrap=True)
 
     def _note(self, broker: int, result: list[Any] | CollectorError) -> None:
-        of_one_request = isinstance(result, UnsupportedError | OddAnswerError)
-        if isinstance(result, CollectorError) and not of_one_request:
+        if isinstance(result, CollectorError) and not isinstance(result, OF_ONE_REQUEST):
             self._failed_now[broker] = result
 
 

@@ -25,7 +25,7 @@ from cryptography import x509
 from kafka.protocol.api_header import ResponseClassRegistry
 from kafka.protocol.broker_version_data import BrokerVersionData
 
-from collectors.errors import CollectorError, OddAnswerError, ProtocolError, UnsupportedError
+from collectors.errors import OF_ONE_REQUEST, CollectorError, ProtocolError
 from collectors.kafka.protocol.failures import translated
 from collectors.kafka.protocol.many_partitions import ManyPartitions
 
@@ -102,7 +102,7 @@ class Connection:
             return self._exchange(requests, patience, read, is_wanted)
         except BaseException as error:
             reported = translated(self.label, error)
-            if not isinstance(reported, UnsupportedError | OddAnswerError):
+            if not isinstance(reported, OF_ONE_REQUEST):
                 self.close()
             raise reported from error
 

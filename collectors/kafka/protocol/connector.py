@@ -14,11 +14,10 @@ from kafka.protocol.metadata import ApiVersionsRequest
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from collectors.errors import (
+    OF_ONE_REQUEST,
     NoAnswerError,
-    OddAnswerError,
     ProtocolError,
     SecurityError,
-    UnsupportedError,
 )
 from collectors.kafka.protocol.connection import Connection
 from collectors.kafka.protocol.failures import translated
@@ -110,7 +109,7 @@ class Connector:
             if connection is not None:
                 connection.close()
             reported = translated(label, error)
-            if isinstance(reported, UnsupportedError | OddAnswerError):
+            if isinstance(reported, OF_ONE_REQUEST):
                 reported = ProtocolError(str(reported))  # of the whole connection
             raise reported from error
         return connection
