@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import polars as pl
 
@@ -64,7 +64,14 @@ def no_controller(given: CheckInput) -> Iterable[CheckResult]:
 
 
 def _replication(
-    name: str, *, meaning: str, column: str, words: str, detail: str, cause: str, step: str
+    name: str,
+    *,
+    meaning: str,
+    column: str,
+    words: str,
+    detail: str,
+    cause: str,
+    step: Callable[[pl.DataFrame], str],
 ) -> Check:
     """Make the check of the partitions for which a column of their replication is true."""
 
@@ -95,13 +102,36 @@ def _replication(
                 detail=f"{detail} Partitions {listed}{more}.",
                 since=unix(since),
                 cause=cause,
-                step=step,
+                step=step(rows),
                 page="topic",
             )
         for topic in sorted(unknown.difference(topics)):
             yield CheckResult(labels=given.labels(topic=topic), value=None)
 
     return results
+
+
+def who_can_lead(offline: pl.DataFrame) -> str:
+    """Return which brokers to start so that partitions have a leader again.
+
+    Args:
+        offline: Rows of ``partitions`` without a leader. A replica that is in sync or eligible
+            holds all that was committed; any one of a partition's suffices.
+    """
+    of_each = [
+        sorted({*(in_sync or ()), *(eligible or ())})
+        for in_sync, eligible in offline.select(
+            "in_sync_replicas", "eligible_leader_replicas"
+        ).iter_rows()
+    ]
+    if not all(of_each):
+        return "Start the brokers that hold their replicas."
+    of_all = set(of_each[0]).intersection(*of_each)
+    if of_all:
+        named = " or ".join(map(str, sorted(of_all)))
+        return f"Start broker {named} first: nothing that was committed is missing there."
+    named = ", ".join(map(str, sorted(set().union(*of_each))))
+    return f"Start the brokers {named} first: nothing that was committed is missing there."
 
 
 partitions_offline = _replication(
@@ -111,7 +141,7 @@ partitions_offline = _replication(
     words="offline",
     detail="Without a leader they can be neither read nor written.",
     cause="All their replicas, or all that were in sync, are gone.",
-    step="Start the brokers that hold their replicas.",
+    step=who_can_lead,
 )
 under_min_isr = _replication(
     "under_min_isr",
@@ -120,7 +150,7 @@ under_min_isr = _replication(
     words="under min ISR",
     detail="Producers with acks=all are refused.",
     cause="A broker is gone or too slow to stay in sync.",
-    step="Bring the missing replicas back into sync.",
+    step=lambda _: "Bring the missing replicas back into sync.",
 )
 under_replicated = _replication(
     "under_replicated",
@@ -129,7 +159,7 @@ under_replicated = _replication(
     words="under-replicated",
     detail="Fewer copies are in sync than there should be.",
     cause="A broker is gone, was restarted, or is too slow to stay in sync.",
-    step="Look for a slow or restarted broker; wait for the replicas to catch up.",
+    step=lambda _: "Look for a slow or restarted broker; wait for the replicas to catch up.",
 )
 
 

@@ -84,9 +84,12 @@ def measure(topics: int, rounds: int, on_progress: Callable[[str], None]) -> lis
 def _own(
     wire: Wire, names: Sequence[str], partitions: pl.DataFrame
 ) -> dict[str, Callable[[], object]]:
+    (broker,) = partitions["leader"].unique()
+
     def configs() -> None:
         for start in range(0, len(names), CONFIGS_A_REQUEST):
-            read_topic_configs(wire, names[start : start + CONFIGS_A_REQUEST], _deadline(), {})
+            asked = {broker: names[start : start + CONFIGS_A_REQUEST]}
+            read_topic_configs(wire, asked, _deadline(), {})
 
     return {
         "own: metadata with ids": lambda: read_metadata(wire, _deadline()),

@@ -13,6 +13,7 @@ from collectors.kafka.cluster.setting_changes import (
     BROKER_CONFIG,
     CLIENT_QUOTA,
     FEATURE,
+    GROUP_CONFIG,
     SCRAM_USER,
 )
 from collectors.kafka.commit_log.follower import NEEDS
@@ -27,6 +28,7 @@ from collectors.kafka.protocol.records import fetch
 from collectors.kafka.rights import (
     COMMIT_RECORDS,
     CONFIGS_OF_CLUSTER,
+    CONFIGS_OF_GROUPS,
     CONFIGS_OF_TOPICS,
     DESCRIBE_CLUSTER,
     DESCRIBE_GROUPS,
@@ -321,6 +323,12 @@ _FEATURES: tuple[_Feature, ...] = (
     ("certificates of the brokers", False, _certificates, ()),
     ("versions and features", False, _settings_of(FEATURE), ()),
     ("configuration of brokers", False, _settings_of(BROKER_CONFIG), (CONFIGS_OF_CLUSTER,)),
+    (
+        "configuration of groups",
+        False,
+        _settings_of(GROUP_CONFIG),
+        (CONFIGS_OF_CLUSTER, CONFIGS_OF_GROUPS),
+    ),
     ("client quotas", False, _settings_of(CLIENT_QUOTA), (CONFIGS_OF_CLUSTER,)),
     ("ACLs", False, _settings_of(ACL), (DESCRIBE_CLUSTER,)),
     ("SCRAM users", False, _settings_of(SCRAM_USER), (DESCRIBE_CLUSTER,)),

@@ -31,6 +31,7 @@ class Right:
 DESCRIBE_TOPICS = Right("Describe", "topic", "*")
 CONFIGS_OF_TOPICS = Right("DescribeConfigs", "topic", "*")
 DESCRIBE_GROUPS = Right("Describe", "group", "*")
+CONFIGS_OF_GROUPS = Right("DescribeConfigs", "group", "*")
 DESCRIBE_CLUSTER = Right("Describe", "cluster", "")
 CONFIGS_OF_CLUSTER = Right("DescribeConfigs", "cluster", "")
 DESCRIBE_TRANSACTIONS = Right("Describe", "transactionalId", "*")
@@ -40,6 +41,7 @@ EVERY_RIGHT = (
     DESCRIBE_TOPICS,
     CONFIGS_OF_TOPICS,
     DESCRIBE_GROUPS,
+    CONFIGS_OF_GROUPS,
     DESCRIBE_CLUSTER,
     CONFIGS_OF_CLUSTER,
     DESCRIBE_TRANSACTIONS,

@@ -93,6 +93,8 @@ PARTITIONS = samples(
     log_end="long",
     last_stable="long",
     size_bytes="long",
+    # Replicas out of sync that hold all that was committed. Read where there is no leader.
+    eligible_leader_replicas="list<int>",
     follower_lag="long",  # records that the slowest replica that is not in sync is behind
     local_log_start="long",  # the first offset on the leader's disks; null: not tiered, or unknown
     remote_log_end="long",  # behind the last record in remote storage; null likewise
@@ -281,7 +283,9 @@ TRANSACTIONS = samples(
 CLUSTER_SETTINGS = samples(
     "cluster_settings",
     ("kind", "subject"),
-    kind="string",  # feature, broker version, broker configuration, client quota, acl, scram user
+    # feature, broker version, broker configuration, group configuration, client quota, acl,
+    # scram user
+    kind="string",
     subject="string",  # null: there is none of this kind, or it is unknown
     settings="map<string,string>",
     unknown_reason="string",

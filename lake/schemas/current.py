@@ -149,6 +149,7 @@ PARTITIONS_AT_RISK = _current(
     preferred_leader="int",
     replicas="list<int>",
     in_sync_replicas="list<int>",
+    eligible_leader_replicas="list<int>",
     min_in_sync_replicas="int",
     follower_lag="long",
     unknown_reason="string",

@@ -153,6 +153,7 @@ with components.section("Partitions, the worst first"):
                 topic_list.as_text("replicas"),
                 topic_list.as_text("in_sync_replicas"),
                 topic_list.as_text("lacking"),
+                topic_list.as_text("can_lead"),
             ),
             {
                 "topic": Column("topic", width=190, opens=(routes.TOPIC, "topic")),
@@ -165,6 +166,12 @@ with components.section("Partitions, the worst first"):
                 "replicas": Column("replicas"),
                 "in_sync_replicas": Column("in sync"),
                 "lacking": Column("not in sync"),
+                "can_lead": Column(
+                    "can lead",
+                    unknown="",
+                    help="Of a partition without a leader: brokers that hold all that was "
+                    "committed. Start one of these first.",
+                ),
                 "min_in_sync_replicas": Column("min ISR", "count"),
                 "follower_lag": Column(
                     "behind", "count", help="Records that the slowest of these replicas lacks."

@@ -30,6 +30,7 @@ UNSURE = theme.UNSURE
 
 KINDS = {
     "broker configuration": "Settings of brokers",
+    "group configuration": "Settings of groups",
     "client quota": "Client quotas",
     "acl": "ACLs",
     "scram user": "SCRAM users",
@@ -118,13 +119,23 @@ def badge_style(is_alive: bool | None) -> BadgeStyle:
 
 
 def with_labels(partitions: pl.DataFrame) -> pl.DataFrame:
-    """Add how each partition at risk looks, and which replicas lack."""
+    """Add how each partition at risk looks, which replicas lack, and who can lead it again."""
     labels = {state: badge_style.label for state, badge_style in REPLICATION.items()}
     return partitions.with_columns(
         pl.concat_list(pl.col("replication").replace_strict(labels, default="unknown")).alias(
             "label"
         ),
         pl.col("replicas").list.set_difference("in_sync_replicas").alias("lacking"),
+        pl.when(pl.col("leader").is_null())
+        .then(
+            pl.concat_list(
+                pl.col(name).fill_null([])
+                for name in ("in_sync_replicas", "eligible_leader_replicas")
+            )
+            .list.unique()
+            .list.sort()
+        )
+        .alias("can_lead"),
     )
 
 

@@ -189,15 +189,16 @@ def _left_out(topics: Sequence[str], code: int) -> str:
 
 def read_topic_configs(
     wire: Wire,
-    topics: Sequence[str],
+    asked: Mapping[int, Sequence[str]],
     deadline: Deadline,
     same: dict[tuple[tuple[str, tuple[str | None, bool]], ...], TopicConfig],
 ) -> dict[str, TopicConfig | str]:
-    """Read the configuration of topics, in one request.
+    """Read the configuration of topics, of several brokers at the same time.
 
     Args:
         wire: Where to ask.
-        topics: At most ``CONFIGS_A_REQUEST``.
+        asked: Broker: which topics it is asked for, at most ``CONFIGS_A_REQUEST``. Every broker
+            knows all of them. Where it does not answer, the next one is asked.
         deadline: The poll's.
         same: The configurations that are known, by their content; new ones are added. Most topics
             are configured alike, and one configuration takes five kilobytes: those that are equal
@@ -207,14 +208,20 @@ def read_topic_configs(
         Topic: its settings, each with its value and whether it was set on the topic itself; or
         why they are unknown. Sensitive values are never returned.
     """
-    try:
-        answer = wire.any(partial(_describe_topics, topics), deadline)
-    except CollectorError as error:
-        return dict.fromkeys(topics, str(error))
+    requests = {broker: [_describe_topics(topics)] for broker, topics in asked.items()}
     found: dict[str, TopicConfig | str] = {}
+    results: list[Any] = []
+    for broker, answers in wire.each(requests, deadline).items():
+        try:
+            if isinstance(answers, CollectorError):
+                answers = [wire.any(partial(_describe_topics, asked[broker]), deadline)]
+        except CollectorError as error:
+            found |= dict.fromkeys(asked[broker], str(error))
+            continue
+        results += answers[0].results or ()
     # By identity: what an answer holds more than once is looked up once.
     shared: dict[int, tuple[TopicConfig, TopicConfig]] = {}
-    for result in answer.results or ():
+    for result in results:
         if result.error_code:
             denied = result.error_code == 29
             found[result.resource_name] = NO_CONFIG_RIGHT if denied else reason(result.error_code)

@@ -16,10 +16,11 @@ FEATURE = "feature"
 BROKER_VERSION = "broker version"
 BROKER_CONFIG = "broker configuration"
 CLIENT_QUOTA = "client quota"
+GROUP_CONFIG = "group configuration"
 ACL = "acl"
 SCRAM_USER = "scram user"
 
-_COME_AND_GO = frozenset({FEATURE, CLIENT_QUOTA, ACL, SCRAM_USER})
+_COME_AND_GO = frozenset({FEATURE, GROUP_CONFIG, CLIENT_QUOTA, ACL, SCRAM_USER})
 """Kinds of which a subject that is new or gone is a change, too."""
 
 

@@ -1,4 +1,4 @@
-"""What administrators have set: features, settings of brokers, quotas, ACLs, SCRAM users.
+"""What administrators have set: features, brokers, groups, quotas, ACLs, SCRAM users.
 
 Names and settings alone: none of these requests is answered with a password, and values that Kafka
 calls sensitive are left out.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from kafka.protocol.admin import (
@@ -15,6 +16,7 @@ from kafka.protocol.admin import (
     DescribeClientQuotasRequest,
     DescribeConfigsRequest,
     DescribeUserScramCredentialsRequest,
+    ListConfigResourcesRequest,
 )
 from kafka.protocol.broker_version_data import infer_broker_version_from_api_versions
 from kafka.protocol.metadata import ApiVersionsRequest
@@ -32,7 +34,10 @@ MOST_SETTINGS = 20_000
 
 _ANY = 1
 _BROKER_RESOURCE = 4
+_GROUP_RESOURCE = 32
 _DEFAULT_CONFIG = 5
+_DYNAMIC_GROUP_CONFIG = 8
+_GROUPS_A_REQUEST = 500
 _SECURITY_DISABLED = 54
 _RESOURCE_TYPES = {
     **{2: "topic", 3: "group", 4: "cluster", 5: "transactional id", 6: "delegation token"},
@@ -158,6 +163,41 @@ def set_on_brokers(configs: Mapping[int, Mapping[str, tuple[str, bool]]]) -> Fou
     return _bounded(found, "settings of brokers")
 
 
+def read_group_configs(wire: Wire, deadline: Deadline) -> Found:
+    """Ask for what is set on groups: session time-outs, heartbeats, where share groups begin.
+
+    Raises:
+        CollectorError: It is unknown.
+        UnsupportedError: The brokers are older than Kafka 4.1.
+    """
+    listed = wire.any(
+        lambda: ListConfigResourcesRequest(resource_types=[_GROUP_RESOURCE], min_version=1),
+        deadline,
+    )
+    if listed.error_code:
+        raise _refusal(listed.error_code, "DESCRIBE_CONFIGS on the cluster")
+    groups = sorted(
+        {each.resource_name for each in listed.config_resources or () if each.resource_name}
+    )
+    if len(groups) > MOST_SETTINGS:
+        raise _too_many(len(groups), "groups with settings")
+    found: dict[str, Settings] = {}
+    for start in range(0, len(groups), _GROUPS_A_REQUEST):
+        asked = groups[start : start + _GROUPS_A_REQUEST]
+        answer = wire.any(partial(_describe_groups, asked), deadline)
+        for result in answer.results or ():
+            if result.error_code:
+                raise _refusal(result.error_code, "DESCRIBE_CONFIGS on the groups")
+            found[cut(result.resource_name)] = {
+                cut(config.name): cut(config.value)
+                for config in result.configs or ()
+                if config.config_source == _DYNAMIC_GROUP_CONFIG
+                and not config.is_sensitive
+                and not is_secret(config.name)
+            }
+    return _bounded(found, "settings of groups")
+
+
 def read_client_quotas(wire: Wire, deadline: Deadline) -> Found:
     """Ask for the quotas of users, clients and addresses.
 
@@ -248,6 +288,18 @@ def _version(answer: Any) -> BrokerVersion | CollectorError:
     )
 
 
+def _describe_groups(groups: Iterable[str]) -> Any:
+    resource = DescribeConfigsRequest.DescribeConfigsResource
+    return DescribeConfigsRequest(
+        resources=[
+            resource(resource_type=_GROUP_RESOURCE, resource_name=group, configuration_keys=None)
+            for group in groups
+        ],
+        include_synonyms=False,
+        include_documentation=False,
+    )
+
+
 def _describe_acls() -> Any:
     return DescribeAclsRequest(
         resource_type_filter=_ANY,
@@ -269,5 +321,9 @@ def _refusal(code: int, right: str) -> CollectorError:
 def _bounded(found: Found, what: str) -> Found:
     count = sum(max(1, len(settings)) for settings in found.values())
     if count > MOST_SETTINGS:
-        raise CollectorError(f"{count} {what} are more than {MOST_SETTINGS}: none is kept")
+        raise _too_many(count, what)
     return found
+
+
+def _too_many(count: int, what: str) -> CollectorError:
+    return CollectorError(f"{count} {what} are more than {MOST_SETTINGS}: none is kept")

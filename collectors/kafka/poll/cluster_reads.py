@@ -42,6 +42,7 @@ class ClusterReads:
         topics_due: The topics whose rows are to be written.
         reassignments: Partitions that are being moved (``REASSIGNMENTS_SCHEMA``).
         follower_lag: How far replicas that are not in sync are behind (``LAG_SCHEMA``).
+        eligible_leaders: Who may lead partitions without a leader (``ELIGIBLE_SCHEMA``).
         controller: Node id of the controller; None where there is none or it is not permitted to
             know.
         registrations: Broker: whether it is fenced.
@@ -72,6 +73,7 @@ class ClusterReads:
     controller: Outcome[int | None]
     reassignments: Outcome[pl.DataFrame]
     follower_lag: Outcome[pl.DataFrame]
+    eligible_leaders: Outcome[pl.DataFrame]
     configs: Outcome[Mapping[str, TopicConfig | str]]
     tiered: Outcome[pl.DataFrame]
     topic_facts: Outcome[Mapping[str, TopicFacts]]

@@ -19,6 +19,7 @@ from collectors.kafka.cluster.setting_changes import (
     BROKER_VERSION,
     CLIENT_QUOTA,
     FEATURE,
+    GROUP_CONFIG,
     SCRAM_USER,
 )
 from collectors.kafka.cluster.settings_reads import (
@@ -28,6 +29,7 @@ from collectors.kafka.cluster.settings_reads import (
     read_acls,
     read_broker_configs,
     read_client_quotas,
+    read_group_configs,
     read_scram_users,
     read_versions,
     set_on_brokers,
@@ -46,6 +48,7 @@ SETTINGS: Mapping[str, Feature] = {
     BROKER_VERSION: "versions",
     FEATURE: "versions",
     BROKER_CONFIG: "broker_configs",
+    GROUP_CONFIG: "group_configs",
     CLIENT_QUOTA: "client_quotas",
     ACL: "acls",
     SCRAM_USER: "scram_users",
@@ -148,7 +151,12 @@ class SettingsReads:
         if kind == BROKER_CONFIG:
             _update(self._configs, read_broker_configs(wire, list(alive), deadline), remembered)
             return set_on_brokers(self._configs)
-        read = {CLIENT_QUOTA: read_client_quotas, ACL: read_acls, SCRAM_USER: read_scram_users}
+        read = {
+            GROUP_CONFIG: read_group_configs,
+            CLIENT_QUOTA: read_client_quotas,
+            ACL: read_acls,
+            SCRAM_USER: read_scram_users,
+        }
         return read[kind](wire, deadline)
 
 

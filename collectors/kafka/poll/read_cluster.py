@@ -11,6 +11,7 @@ import polars as pl
 from collectors.errors import SwitchedOffError
 from collectors.kafka.cluster.broker_reads import read_quorum, read_reassignments
 from collectors.kafka.cluster.changes import compare_ends, ends_to_keep
+from collectors.kafka.cluster.eligible_leaders import read_eligible_leaders
 from collectors.kafka.cluster.offsets import read_offsets
 from collectors.kafka.commit_log.commit_times import LogReport
 from collectors.kafka.groups.model import Groups
@@ -136,9 +137,15 @@ def read_cluster(
         ),
     )
 
+    eligible = unless_off(
+        "eligible_leaders",
+        lambda: read_eligible_leaders(wire, topics.value.partitions, deadline),
+    )
+
     # What changes rarely; each of these is read when it is due.
     configs = unless_off(
-        "topic_configs", lambda: memory.topic_configs.read(context, topics.value.watched)
+        "topic_configs",
+        lambda: memory.topic_configs.read(context, topics.value.watched, brokers()),
     )
     tiered = unless_off(
         "tiered_storage",
@@ -201,6 +208,7 @@ def read_cluster(
         controller=controller,
         reassignments=reassignments,
         follower_lag=follower_lag,
+        eligible_leaders=eligible,
         configs=configs,
         tiered=tiered,
         topic_facts=facts,

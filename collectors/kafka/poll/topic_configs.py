@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from collectors.kafka.cluster.metadata import (
     CONFIGS_A_REQUEST,
@@ -16,6 +16,7 @@ from collectors.source import due
 from collectors.source.due import Due
 
 _CONFIGS_SECONDS = 2.0
+_MOST_AT_ONCE = 4  # answers, each of megabytes
 
 CONFIG_WAITS = "waits for its turn: many are read in the course of several polls"
 """Why the configuration of a topic is unknown in the first polls of many topics."""
@@ -30,7 +31,7 @@ class TopicConfigs:
         self._due = Due()
 
     def read(
-        self, context: PollContext, topics: Collection[str]
+        self, context: PollContext, topics: Collection[str], brokers: Sequence[int]
     ) -> Mapping[str, TopicConfig | str]:
         """Return each topic's configuration, or why it is unknown.
 
@@ -41,6 +42,7 @@ class TopicConfigs:
         Args:
             context: How the brokers are asked.
             topics: The topics to know; others are forgotten.
+            brokers: The brokers that are alive, of which several answer at the same time.
         """
         self._due.keep_only(set(topics))
         self._known = {topic: self._known.get(topic, CONFIG_WAITS) for topic in topics}
@@ -50,12 +52,17 @@ class TopicConfigs:
         distinct = {id(each): each for each in self._known.values() if not isinstance(each, str)}
         same = {tuple(config.items()): config for config in distinct.values()}
         until = time.monotonic() + _CONFIGS_SECONDS
-        for start in range(0, len(wanted), CONFIGS_A_REQUEST):
+        parts = [
+            wanted[start : start + CONFIGS_A_REQUEST]
+            for start in range(0, len(wanted), CONFIGS_A_REQUEST)
+        ]
+        at_once = max(1, min(len(brokers), _MOST_AT_ONCE))
+        for start in range(0, len(parts), at_once):
             if start and time.monotonic() > until:
                 break
-            chunk = wanted[start : start + CONFIGS_A_REQUEST]
-            found = read_topic_configs(context.wire, chunk, context.deadline, same)
-            self._take(chunk, found, context.tick)
+            asked = dict(zip(brokers, parts[start : start + at_once], strict=False))
+            found = read_topic_configs(context.wire, asked, context.deadline, same)
+            self._take([topic for part in asked.values() for topic in part], found, context.tick)
         return self._known
 
     def _take(

@@ -6,7 +6,8 @@ from datetime import datetime
 
 import polars as pl
 
-from collectors.errors import CollectorError
+from collectors.errors import CollectorError, UnsupportedError
+from collectors.kafka.cluster.eligible_leaders import ELIGIBLE_SCHEMA
 from collectors.kafka.cluster.offsets import slowest_follower
 from collectors.kafka.cluster.tiered_storage import TIERED_SCHEMA
 from collectors.kafka.cluster.topic_config import config_number
@@ -34,6 +35,7 @@ def collect(
         )
     rows = _with_reassignments(reads, _with_sizes(reads, rows))
     rows = _with_follower_lag(reads, rows)
+    rows = _with_eligible_leaders(reads, rows)
     rows = _with_tiers(reads, rows)
     least = _least_in_sync(reads)
     return {
@@ -53,6 +55,7 @@ def collect(
             "log_end",
             "last_stable",
             "size_bytes",
+            "eligible_leader_replicas",
             "follower_lag",
             "local_log_start",
             "remote_log_end",
@@ -81,6 +84,18 @@ def _with_follower_lag(reads: ClusterReads, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.join(lacking, on=_KEY, how="left", maintain_order="left").with_columns(
         pl.when(pl.col("lacks").is_null()).then(0).otherwise("follower_lag").alias("follower_lag")
     )
+
+
+def _with_eligible_leaders(reads: ClusterReads, rows: pl.DataFrame) -> pl.DataFrame:
+    """Add who may lead partitions without a leader; null where that is unknown or not asked."""
+    try:
+        eligible = reads.eligible_leaders.value
+    except UnsupportedError:
+        eligible = pl.DataFrame(schema=ELIGIBLE_SCHEMA)
+    except CollectorError as error:
+        reads.report("eligible leader replicas are unknown", error)
+        eligible = pl.DataFrame(schema=ELIGIBLE_SCHEMA)
+    return rows.join(eligible, on=_KEY, how="left", maintain_order="left")
 
 
 def _with_tiers(reads: ClusterReads, rows: pl.DataFrame) -> pl.DataFrame:

@@ -46,7 +46,7 @@ SECTIONS: Mapping[str, Section] = {
     "commit_log": Section(collect=commit_log.collect, reads=("commit_log",)),
     "partitions": Section(
         collect=partitions.collect,
-        reads=("ends", "reassignments", "follower_lag", "configs", "tiered"),
+        reads=("ends", "reassignments", "follower_lag", "eligible_leaders", "configs", "tiered"),
     ),
     "topics": Section(collect=topics.collect, reads=("topic_facts", "topics_due")),
     "brokers": Section(collect=brokers.collect, reads=("registrations",)),

@@ -11,6 +11,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
+from alerting.checks.cluster import who_can_lead
 from collectors.kafka.poll.cluster_settings import SETTINGS
 from demo.kafka.cluster import KafkaCluster
 from tests.kafka.collecting import Poll, Poller, polling
@@ -101,6 +102,25 @@ def test_a_setting_of_one_broker_is_an_event_and_drift(names: Names, poller: Pol
     assert (event["before"], event["after"]) == (f"{key}=20000", None)
 
 
+def test_what_is_set_on_a_group(names: Names, poller: Poller) -> None:
+    group, key = names.group("billing"), "consumer.session.timeout.ms"
+
+    def alter(*change: str) -> None:
+        entity = ("--entity-type", "groups", "--entity-name", group)
+        answer = kafka_tool(names.cluster, "kafka.admin.ConfigCommand", "--alter", *change, *entity)
+        assert answer.returncode == 0, answer.stderr
+
+    assert "cluster_settings" not in poller.poll().errors
+    alter("--add-config", f"{key}=50000")
+    try:
+        event = next_event(poller, "group configuration changed", group)
+        assert (event["before"], event["after"]) == (None, f"{key}=50000")
+    finally:
+        alter("--delete-config", key)
+    event = next_event(poller, "group configuration changed", group)
+    assert event["after"] is None
+
+
 def test_client_quotas(names: Names, poller: Poller) -> None:
     def alter(*change: str) -> None:
         entity = ("--entity-type", "clients", "--entity-name", "batch")
@@ -133,6 +153,29 @@ def test_what_changed_while_the_collector_was_away_is_an_event(
             assert event["after"] == f"{key}=20000"
     finally:
         set_config(names, ResourceType.BROKER, "1", key, None)
+
+
+def test_who_may_lead_partitions_without_a_leader(
+    kafka_cluster: KafkaCluster, names: Names, poller: Poller
+) -> None:
+    """The last replica leaves the in-sync replicas: only this read still knows it."""
+    topic = names.topic("orders", partitions=6, replication_factor=1)
+
+    def rows() -> list[dict[str, Any]]:
+        of_topic = poller.poll().table("partitions").filter(topic=topic)
+        return of_topic.filter(pl.col("leader").is_null()).to_dicts()
+
+    assert rows() == []
+    kafka_cluster.kill(2)
+    try:
+        found = eventually(rows, what="partitions without a leader")
+        for row in found:
+            assert row["replicas"] == [2]
+            assert {*row["in_sync_replicas"], *row["eligible_leader_replicas"]} == {2}
+        assert who_can_lead(pl.DataFrame(found)).startswith("Start broker 2 first")
+    finally:
+        kafka_cluster.restore()
+    eventually(lambda: not rows(), what="leaders")
 
 
 def test_how_far_a_replica_that_is_not_in_sync_is_behind(

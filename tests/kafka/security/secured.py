@@ -56,10 +56,11 @@ def binding(kind: ResourceType, name: str, operation: AclOperation) -> AclBindin
 TOPICS = binding(ResourceType.TOPIC, "*", AclOperation.DESCRIBE)
 GROUPS = binding(ResourceType.GROUP, "*", AclOperation.DESCRIBE)
 CONFIGS = binding(ResourceType.TOPIC, "*", AclOperation.DESCRIBE_CONFIGS)
+GROUP_CONFIGS = binding(ResourceType.GROUP, "*", AclOperation.DESCRIBE_CONFIGS)
 CLUSTER = binding(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE)
 CLUSTER_CONFIGS = binding(ResourceType.BROKER, "kafka-cluster", AclOperation.DESCRIBE_CONFIGS)
 RECORDS = binding(ResourceType.TOPIC, "*", AclOperation.READ)
-ALL = (TOPICS, GROUPS, CONFIGS, CLUSTER, CLUSTER_CONFIGS, RECORDS)
+ALL = (TOPICS, GROUPS, CONFIGS, GROUP_CONFIGS, CLUSTER, CLUSTER_CONFIGS, RECORDS)
 
 
 def sasl(mechanism: str, password: str = PASSWORD) -> dict[str, str]:

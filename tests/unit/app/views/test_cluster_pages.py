@@ -100,6 +100,18 @@ def test_replicas_that_lack_are_named() -> None:
     assert found["label"].to_list() == [["▲ under-replicated"]]
 
 
+def test_who_can_lead_a_partition_without_a_leader_is_named() -> None:
+    rows: list[dict[str, Any]] = [
+        {"leader": None, "in_sync_replicas": [3], "eligible_leader_replicas": [2, 3]},
+        {"leader": None, "in_sync_replicas": [3], "eligible_leader_replicas": None},
+        {"leader": None, "in_sync_replicas": [], "eligible_leader_replicas": []},
+        {"leader": 1, "in_sync_replicas": [1], "eligible_leader_replicas": None},
+    ]
+    frame = pl.DataFrame(rows, schema=PARTITIONS_AT_RISK.polars_schema)
+    found = brokers_view_model.with_labels(frame.with_columns(replication=pl.lit("offline")))
+    assert found["can_lead"].to_list() == [[2, 3], [3], [], None]
+
+
 def test_preferred_leaders() -> None:
     known = cluster_status(preferred_led=5, partitions=9)
     assert (

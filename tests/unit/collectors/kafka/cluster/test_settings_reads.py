@@ -18,6 +18,7 @@ from collectors.kafka.cluster.settings_reads import (
     read_acls,
     read_broker_configs,
     read_client_quotas,
+    read_group_configs,
     read_scram_users,
     read_versions,
     set_on_brokers,
@@ -119,12 +120,71 @@ def test_client_quotas() -> None:
     [
         pytest.param(read_acls, "DESCRIBE on the cluster", id="acls"),
         pytest.param(read_scram_users, "DESCRIBE on the cluster", id="scram users"),
+        pytest.param(read_group_configs, "DESCRIBE_CONFIGS on the cluster", id="groups"),
         pytest.param(read_client_quotas, "DESCRIBE_CONFIGS on the cluster", id="quotas"),
     ],
 )
 def test_a_missing_right_is_named(read: Callable[[Wire, Deadline], Found], right: str) -> None:
     with pytest.raises(RefusedError, match=f"needs {right}"):
         read(wire(ns(error_code=31)), ON_TIME)
+
+
+class GroupWire:
+    """Lists groups with settings, and answers for as many as are asked for at once."""
+
+    def __init__(self, groups: list[str], refused: frozenset[str] = frozenset()) -> None:
+        self.groups, self.refused = groups, refused
+        self.asked: list[int] = []
+
+    def any(self, make: Callable[[], Any], _: Deadline) -> Any:
+        request = make()
+        if type(request).__name__ == "ListConfigResourcesRequest":
+            assert request.resource_types == [32], "of groups, not of topics"
+            return ns(error_code=0, config_resources=[ns(resource_name=g) for g in self.groups])
+        self.asked.append(len(request.resources))
+        configs = [
+            config("consumer.session.timeout.ms", "30000", 8),
+            config("share.auto.offset.reset", "latest", 5),
+            config("half \ud800", "x", 8),
+            config("sasl.password", "let out", 8),
+        ]
+        return ns(
+            results=[
+                ns(
+                    error_code=30 if each.resource_name in self.refused else 0,
+                    resource_name=each.resource_name,
+                    configs=configs,
+                )
+                for each in request.resources
+            ]
+        )
+
+
+def test_settings_of_groups_are_those_that_somebody_set() -> None:
+    made = GroupWire(["b", "a", "a", ""])
+    found = read_group_configs(cast(Wire, made), ON_TIME)
+    own = {"consumer.session.timeout.ms": "30000", "half \\ud800": "x"}
+    assert found == {"a": own, "b": own}
+    assert made.asked == [2]
+
+
+def test_groups_are_asked_for_in_parts() -> None:
+    made = GroupWire([f"g{number:04}" for number in range(1200)])
+    assert len(read_group_configs(cast(Wire, made), ON_TIME)) == 1200
+    assert made.asked == [500, 500, 200]
+
+
+def test_one_group_that_may_not_be_described_makes_all_unknown() -> None:
+    made = GroupWire(["a", "b"], refused=frozenset("b"))
+    with pytest.raises(RefusedError, match="needs DESCRIBE_CONFIGS on the groups"):
+        read_group_configs(cast(Wire, made), ON_TIME)
+
+
+def test_too_many_groups_with_settings_are_not_even_asked_for() -> None:
+    made = GroupWire([str(number) for number in range(MOST_SETTINGS + 1)])
+    with pytest.raises(CollectorError, match="20001 groups with settings are more than 20000"):
+        read_group_configs(cast(Wire, made), ON_TIME)
+    assert made.asked == []
 
 
 def config(name: str, value: str | None, source: int = 4, *, sensitive: bool = False) -> Any:

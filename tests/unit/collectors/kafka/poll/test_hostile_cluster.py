@@ -86,17 +86,24 @@ def answers() -> dict[str, Any]:
             cluster_id="id",
             controller_id=1,
             brokers=[Answer(node_id=n, host="k", port=9000 + n, rack=None) for n in BROKERS],
-            topics=by_topic(
-                lambda n: Answer(
-                    partition_index=n,
-                    leader_id=BROKERS[n],
-                    replica_nodes=[1, 2],
-                    isr_nodes=[BROKERS[n]],
-                ),
-                error_code=0,
-                topic_id=None,
-                is_internal=False,
-            ),
+            topics=[
+                Answer(
+                    name=topic,
+                    error_code=0,
+                    topic_id=None,
+                    is_internal=False,
+                    partitions=[
+                        Answer(
+                            partition_index=number,
+                            leader_id=leader,
+                            replica_nodes=[1, 2],
+                            isr_nodes=[leader] if leader > 0 else [],
+                        )
+                        for number, leader in enumerate(leaders)
+                    ],
+                )
+                for topic, leaders in (*((topic, BROKERS) for topic in TOPICS), ("dark", [-1]))
+            ],
         ),
         "ListGroupsRequest": Answer(
             error_code=0,
@@ -177,7 +184,19 @@ def answers() -> dict[str, Any]:
                         setting("remote.storage.enable", "true"),
                     ],
                 )
-                for name in TOPICS
+                for name in (*TOPICS, "dark")
+            ]
+        ),
+        "ListConfigResourcesRequest": Answer(
+            error_code=0, config_resources=[Answer(resource_name=group) for group in groups]
+        ),
+        "DescribeTopicPartitionsRequest": Answer(
+            topics=[
+                Answer(
+                    name="dark",
+                    error_code=0,
+                    partitions=[Answer(partition_index=0, eligible_leader_replicas=[1, 2])],
+                )
             ]
         ),
         "DescribeLogDirsRequest": Answer(
@@ -367,7 +386,11 @@ def test_every_answer_is_read() -> None:
     wire = Brokers(said)
     found = poll(wire)
     assert wire.asked == set(said)
-    assert {name: one.error for name, one in found.items() if one.error} == {}
+    assert {name: one.error for name, one in found.items() if one.error} == {
+        "partitions": "the offsets of 1 of 7 partitions are unknown: the partition has no leader"
+    }
+    (dark,) = found["partitions"].frames["partitions"].filter(topic="dark").to_dicts()
+    assert dark["eligible_leader_replicas"] == [1, 2]
     assert {name for name, one in found.items() if one.rows} >= SECTIONS.keys() - WITHOUT_ROWS
 
 

@@ -39,6 +39,7 @@ class Reads:
         self.answers: dict[str, Any] = {
             "read_versions": {1: VERSION},
             "read_broker_configs": {1: {"a": ("1", True)}},
+            "read_group_configs": {},
             "read_client_quotas": {},
             "read_acls": {"User:a": {"rule": ""}},
             "read_scram_users": {},
@@ -104,16 +105,17 @@ def test_what_was_read_stands_for_five_minutes(asked: Reads) -> None:
         "broker version": {"1": {"release": "4.3"}},
         "feature": {"metadata.version": {"level": "30", "supported": "30"}},
         "broker configuration": {"1": {"a": "1"}},
+        "group configuration": {},
         "client quota": {},
         "acl": {"User:a": {"rule": ""}},
         "scram user": {},
     }
     assert asked.settings_found(1000) == expected
-    assert len(asked.asked) == 5
+    assert len(asked.asked) == 6
     assert asked.settings_found(1299) == expected
     assert asked.asked == []
     asked.settings_found(1300)
-    assert len(asked.asked) == 5
+    assert len(asked.asked) == 6
 
 
 def test_an_epoch_that_grows_alone_is_no_change(asked: Reads) -> None:
@@ -131,7 +133,7 @@ def test_slow_reads_are_left_to_the_next_polls(asked: Reads) -> None:
     assert asked.settings_found(1000).keys() == {"broker version", "feature"} | {
         "broker configuration"
     }
-    assert asked.settings_found(1015).keys() >= {"client quota", "acl"}
+    assert asked.settings_found(1015).keys() >= {"group configuration", "client quota"}
     assert asked.settings_found(1030).keys() == cluster_settings.SETTINGS.keys()
     assert asked.unknown == {}
 
@@ -173,7 +175,7 @@ def test_what_is_not_offered_or_switched_off_is_not_known(asked: Reads) -> None:
     asked.settings = SettingsReads({"acl": {"User:before": {}}, "scram user": {"before": {}}})
     asked.answers["read_scram_users"] = UnsupportedError("too old")
     found = asked.settings_found(1000, switched_off=("acls", "versions"))
-    assert found.keys() == {"broker configuration", "client quota"}
+    assert found.keys() == {"broker configuration", "group configuration", "client quota"}
     assert asked.unknown == {}
     assert "read_acls" not in asked.asked
 

@@ -109,6 +109,7 @@ def test_ends_have_the_time_at_which_they_were_read(polled: Polled) -> None:
 def test_what_is_switched_off_costs_no_request(servers: str) -> None:
     off = ["topic_configs", "quorum", "reassignments", "log_directories", "registrations"]
     off += ["versions", "broker_configs", "client_quotas", "acls", "scram_users", "transactions"]
+    off += ["group_configs", "eligible_leaders"]
     polled = Polled(servers, switched_off=off, time_lag={"ask_brokers": False})
     try:
         reads = polled.poll()
