@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from app.style.charts.base import Axis, ChartEvent, Plot, plain
 from app.style.theme import Palette
@@ -11,7 +11,7 @@ from app.style.theme import Palette
 _NEAR = 120
 """Events nearer than this part of the axis are one mark: about five pixels."""
 _LABEL = 4
-"""Labels nearer than this part of the axis would lie on each other."""
+"""A label takes this part of the axis."""
 _LABEL_LENGTH = 20
 _HOVER_LENGTH = 110
 _HOVER_LINES = 8
@@ -33,7 +33,8 @@ def put_marks(made: Plot, axis: Axis, palette: Palette, *, labels: bool = True) 
     """Draw the axis' events; each mark tells on hover what it stands for."""
     length = axis.end - axis.start
     shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
-    last_label: datetime | None = None
+    label = length / _LABEL
+    free_from = axis.start
     for together in clusters(shown, length / _NEAR):
         first = next((one for one in together if one.kind == "act"), together[0])
         colour = palette.act if first.kind == "act" else palette.quiet
@@ -48,10 +49,12 @@ def put_marks(made: Plot, axis: Axis, palette: Palette, *, labels: bool = True) 
         )
         if not labels:
             continue
-        has_room = last_label is None or together[0].at - last_label >= length / _LABEL
+        # A label stands to the right of its mark, and to the left where it would be cut.
+        is_late = together[0].at > axis.end - label
+        begin = together[0].at - label if is_late else together[0].at
+        has_room = begin >= free_from
         if has_room:
-            last_label = together[0].at
-        is_late = together[0].at > axis.start + length * 0.8
+            free_from = begin + label
         made.notes.append(
             {
                 **{"x": at, "y": 1, "yref": "paper", "showarrow": False, "yanchor": "top"},
