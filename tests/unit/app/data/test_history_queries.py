@@ -26,7 +26,8 @@ def gold(first: float, last: float, *, generated: bool | None = None) -> pl.Data
     [
         pytest.param("1h", gold(60, 1), False, id="current"),
         pytest.param("1h", gold(60, 5), True, id="late"),
-        pytest.param("1h", gold(9, 1), True, id="has begun"),
+        pytest.param("1h", gold(4, 1), True, id="has begun"),
+        pytest.param("1h", gold(6, 1), False, id="has begun a while ago"),
         pytest.param("1h", gold(60, 1).clear(), True, id="none"),
         pytest.param("1h", gold(60, 1, generated=True), True, id="generated only"),
         pytest.param("6h", gold(300, 1, generated=True), False, id="generated, a longer range"),
