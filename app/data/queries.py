@@ -22,6 +22,7 @@ from config.settings import LakeSettings
 from lake.schemas.current import TOPIC_STATUS
 from lake.schemas.model import Table
 from lake.schemas.tables import (
+    BROKER_METRICS,
     CLUSTER_EVENTS,
     CLUSTER_SETTINGS,
     COLLECTIONS,
@@ -43,6 +44,7 @@ SAMPLES_LENGTH = timedelta(minutes=15)
 _DAY = timedelta(hours=24)
 _TRANSACTIONS_STAND = timedelta(minutes=2)
 """They are read every minute, and have no row where there is none."""
+_METRICS_STAND = timedelta(minutes=5)
 _LOOK_BACK = (timedelta(minutes=15), timedelta(hours=26), timedelta(days=8))
 
 
@@ -201,6 +203,17 @@ def cluster_settings(view: View) -> pl.DataFrame:
         LakeError: The table cannot be read.
     """
     return newest(view, CLUSTER_SETTINGS)
+
+
+def broker_metrics(view: View) -> pl.DataFrame:
+    """Return what each Prometheus told of the brokers at its newest poll of the last minutes.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    rows = recent(view, BROKER_METRICS, _METRICS_STAND).filter(~pl.col("is_backfilled"))
+    newest = pl.col("observed_at") == pl.col("observed_at").max().over("prometheus")
+    return rows.filter(newest)
 
 
 def dead_letters(view: View) -> pl.DataFrame:

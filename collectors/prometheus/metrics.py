@@ -282,6 +282,11 @@ METRICS: tuple[Metric, ...] = (
         aliases=_idle("network", "SocketServer", "NetworkProcessorAvgIdle"),
         how="avg",
     ),
+    Metric(  # by what clients say of themselves; by Strimzi's rules
+        name="client_connections",
+        aliases=(Alias(name="kafka_server_socket_server_metrics_connections_software"),),
+        labels=("clientSoftwareName", "clientSoftwareVersion"),
+    ),
     Metric(
         name="log_bytes",
         aliases=(

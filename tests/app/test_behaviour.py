@@ -167,6 +167,18 @@ def test_brokers_and_partitions_at_risk(open_page: Open, filled: Path) -> None:
     assert names(test, "brokers-risk") == ["under-replicated", "under min ISR", "offline"]
 
 
+def test_what_prometheus_told_of_the_brokers(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "brokers")
+    tables = {tuple(one.value.columns): one.value for one in test.dataframe}
+    (busy,) = (table for names, table in tables.items() if "request_handler_idle_ratio" in names)
+    assert busy.iloc[0][["broker", "request_handler_idle_ratio"]].to_list() == [
+        "kafka-1:9404",
+        0.21,
+    ]
+    (clients,) = (table for names, table in tables.items() if "software" in names)
+    assert clients.iloc[0].to_list() == ["librdkafka", "2.3.0", 7.0, 1]
+
+
 def test_three_depths_of_dead_letters(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "dead_letters")
     rows = test.dataframe[0].value.set_index("name")

@@ -8,6 +8,7 @@ from typing import Any
 
 from lake.schemas.model import Table
 from lake.schemas.tables import (
+    BROKER_METRICS,
     BROKERS,
     CLUSTER_EVENTS,
     CLUSTER_SETTINGS,
@@ -61,6 +62,7 @@ def bronze_rows(end: datetime) -> dict[Table, list[dict[str, Any]]]:
             _put_topics(put)
         if poll_id == "poll-00030":
             _put_transaction(put, end)
+            _put_broker_metrics(put)
         if poll_id == "poll-00300":
             _put_events(put)
             _put_settings(put)
@@ -73,6 +75,7 @@ def bronze_rows(end: datetime) -> dict[Table, list[dict[str, Any]]]:
 
 
 _BRONZE = (
+    BROKER_METRICS,
     BROKERS,
     CLUSTER_EVENTS,
     CLUSTER_SETTINGS,
@@ -187,6 +190,26 @@ def _put_settings(put: Callable[..., None]) -> None:
         put(CLUSTER_SETTINGS, kind=kind, subject=subject, settings=entries, unknown_reason=None)
     refused = "not permitted: needs DESCRIBE on the cluster"
     put(CLUSTER_SETTINGS, kind="scram user", subject=None, settings=None, unknown_reason=refused)
+
+
+def _put_broker_metrics(put: Callable[..., None]) -> None:
+    client = {"clientSoftwareName": "librdkafka", "clientSoftwareVersion": "2.3.0"}
+    told: tuple[tuple[str, float, dict[str, str]], ...] = (
+        ("request_handler_idle_ratio", 0.21, {}),
+        ("request_time_seconds", 0.25, {"request": "Produce", "quantile": "0.99"}),
+        ("client_connections", 7.0, client),
+    )
+    for metric, value, labels in told:
+        entries = [{"key": key, "value": text} for key, text in labels.items()]
+        put(
+            BROKER_METRICS,
+            prometheus="monitoring",
+            metric=metric,
+            broker="kafka-1:9404",
+            labels=entries,
+            value=value,
+            is_backfilled=False,
+        )
 
 
 def _put_partitions(put: Callable[..., None], topic: Topic, at: float, lost: bool) -> None:

@@ -11,7 +11,7 @@ from app.ui import components, routes, tables, topic_list
 from app.ui.changes import cluster_changes, events, page_events
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
-from app.views.brokers import view_model
+from app.views.brokers import metrics, view_model
 from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK
 
 LISTED = 500
@@ -184,6 +184,62 @@ with components.section("Partitions, the worst first"):
             total=at_risk.height,
             noun="partitions at risk; the others are in sync",
         )
+
+with components.guarded():
+    told = queries.broker_metrics(view)
+    of_brokers, of_clients = metrics.of_brokers(told), metrics.of_clients(told)
+    if not of_brokers.is_empty():
+        with components.section(
+            "How busy they are",
+            help_text="What Prometheus tells of the brokers: rates of the last five minutes.",
+        ):
+            tables.show(
+                of_brokers,
+                {
+                    "broker": Column("broker", unknown="the cluster", width=190),
+                    "produce_seconds": Column(
+                        "Produce p99", "duration", help="99 of 100 requests take less."
+                    ),
+                    "fetch_seconds": Column(
+                        "Fetch p99", "duration", help="Of consumers; it waits for messages."
+                    ),
+                    "request_handler_idle_ratio": Column(
+                        "handlers idle", "share", help="Below 30 % the broker is busy."
+                    ),
+                    "network_idle_ratio": Column(
+                        "network idle", "share", help="Below 30 % the broker is busy."
+                    ),
+                    "request_queue_length": Column("requests waiting", "count"),
+                    "bytes_in_per_second": Column("bytes in a second", "size"),
+                    "bytes_out_per_second": Column("bytes out a second", "size"),
+                    "messages_in_per_second": Column("messages", "rate"),
+                },
+                view=view,
+                key="brokers-metrics",
+                alt="How busy each broker is, the busiest first",
+                noun="brokers",
+                rows_shown=12,
+            )
+    if not of_clients.is_empty():
+        with components.section(
+            "Client software",
+            help_text="What clients say of themselves when they connect: name and version of "
+            "their library.",
+        ):
+            tables.show(
+                of_clients,
+                {
+                    "software": Column("software", width=240),
+                    "version": Column("version", width=140),
+                    "connections": Column("connections", "count"),
+                    "brokers": Column("on brokers", "count"),
+                },
+                view=view,
+                key="brokers-clients",
+                alt="Client libraries with their versions, the most connections first",
+                noun="versions",
+                rows_shown=8,
+            )
 
 with components.section(
     "Versions and settings",

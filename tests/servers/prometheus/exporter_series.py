@@ -36,6 +36,7 @@ UNDER_REPLICATED = 3.0
 HANDLER_IDLE, NETWORK_IDLE = 0.75, 0.5
 PRODUCE_P99_SECONDS = 0.25
 LOG_BYTES = 3_000_000.0
+CONNECTIONS = (3.0, 4.0)  # of each network processor
 
 
 def _kraft() -> list[Line]:
@@ -89,6 +90,11 @@ def _strimzi() -> list[Line]:
         )
         labels = f"{pod},{line.labels}" if line.labels else pod
         lines.append(Line(name, labels, line.value, line.per_second))
+    software = "kafka_server_socket_server_metrics_connections_software"
+    client = 'clientSoftwareName="apache-kafka-java",clientSoftwareVersion="3.9.0"'
+    for processor, connections in enumerate(CONNECTIONS):
+        where = f'listener="PLAIN-9092",networkProcessor="{processor}"'
+        lines.append(Line(software, f"{pod},{client},{where}", connections))
     return lines
 
 

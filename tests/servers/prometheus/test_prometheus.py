@@ -104,6 +104,13 @@ def scraped(prometheus: Prometheus, metric: str, **settings: object) -> SectionR
     return eventually(ask, what=metric)
 
 
+def test_client_software_is_counted_over_network_processors(prometheus: Prometheus) -> None:
+    rows = rows_of(scraped(prometheus, "client_connections", labels={"job": "strimzi"}))
+    client = {"clientSoftwareName": "apache-kafka-java", "clientSoftwareVersion": "3.9.0"}
+    for broker in BROKERS:
+        assert value(rows, "client_connections", broker, client) == sum(shapes.CONNECTIONS)
+
+
 @pytest.mark.parametrize("rule_set", list(shapes.RULE_SETS))
 def test_each_rule_set_gives_the_canonical_metrics(prometheus: Prometheus, rule_set: str) -> None:
     result = scraped(prometheus, "isr_shrinks_per_second", labels={"job": rule_set})
