@@ -10,6 +10,10 @@ from alerting.inputs.frames import KAFKA, STALE_INTERVALS, Frames, unix
 from alerting.status.phrases import duration
 from lake.schemas.tables import COLLECTIONS
 
+SHORTEST_INTERVAL_SECONDS = 8.0
+"""From such an interval on, a standby takes over within two polls: docs/sources.md, "Several
+collectors of one cluster". With a shorter one, polls that lack are counted as if it were this."""
+
 STARTING_SECONDS = 60.0
 """What has not worked yet has this long from the monitor's start: it may be starting itself."""
 
@@ -121,6 +125,7 @@ def _intervals_without(success: float | None, frames: Frames, interval: float) -
 
     None while the monitor has not run long enough for a success to be due.
     """
+    interval = max(interval, SHORTEST_INTERVAL_SECONDS)
     watched = frames.now - frames.watched_since
     if success is None:
         patience = max(STARTING_SECONDS, STALE_INTERVALS * interval)

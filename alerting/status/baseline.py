@@ -349,25 +349,34 @@ def absence_of(
     )
 
 
-def went_one_by_one(samples: Sequence[Sample], since: float, rules: StatusRules) -> bool:
+def went_one_by_one(
+    samples: Sequence[Sample], since: float, poll_seconds: float, rules: StatusRules
+) -> bool:
     """Return whether a group without members ``since`` then lost them one after the other.
 
     One that had as many as before until the end did not, though there was one more meanwhile: a
-    consumer that starts again is counted twice until the session of its predecessor ends.
+    consumer that starts again is counted twice until the session of its predecessor ends. Nor did
+    one whose consumers were all told to stop: some need seconds longer than others.
     """
-    counts = _members_before(samples, since, rules)
-    return bool(counts) and counts[-1] < counts[0]
+    known = _members_before(samples, since, rules)
+    if not known:
+        return False
+    _, first = known[0]
+    all_there = max(at for at, count in known if count >= first)
+    return since - all_there > max(rules.slight_seconds, rules.harmless_polls * poll_seconds)
 
 
 def came_and_went(samples: Sequence[Sample], before: float, rules: StatusRules) -> bool:
     """Return whether there were more members at one time than at another just before a moment."""
-    return len(set(_members_before(samples, before, rules))) > 1
+    return len({count for _, count in _members_before(samples, before, rules)}) > 1
 
 
-def _members_before(samples: Sequence[Sample], at: float, rules: StatusRules) -> list[int]:
-    """Return how many members there were just before a moment, where there were any."""
+def _members_before(
+    samples: Sequence[Sample], at: float, rules: StatusRules
+) -> list[tuple[float, int]]:
+    """Return when there were how many members just before a moment, where there were any."""
     first = at - rules.half_window_seconds
-    return [count for s in samples if first <= s.at < at and (count := members_of(s))]
+    return [(s.at, count) for s in samples if first <= s.at < at and (count := members_of(s))]
 
 
 def _was_read(samples: Sequence[Sample]) -> bool:

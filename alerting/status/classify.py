@@ -128,7 +128,8 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     usual = max(rules.slight_seconds, found.poll_seconds or 0.0)
     if usual <= absent < rules.half_window_seconds:
         # Members that leave one by one are being replaced: a rolling deploy.
-        is_rolling = went_one_by_one(found.window.samples, absence.since, rules)
+        poll_seconds = found.poll_seconds or 0.0
+        is_rolling = went_one_by_one(found.window.samples, absence.since, poll_seconds, rules)
         again = lateness_made_good(found, absence.since, rules)
         usual = rules.half_window_seconds if is_rolling else max(usual, again)
     last = max((at for at in (found.last_advance_at, peers.advanced_at) if at), default=None)

@@ -48,7 +48,8 @@ SETTLED_SECONDS = 90.0
 """How long after a fault's end what it causes may begin: groups share out, replicas return."""
 
 _TOLD_AFTER_SECONDS = 30.0
-"""A fault's own alert begins at most so long after its end (samples are a few seconds old)."""
+"""A fault is seen so long after its start at the latest, and its own alert begins at most so long
+after its end (samples are a few seconds old)."""
 
 _KEEPS_SECONDS = 60.0
 """How long what an alert tells of is to be over before it resolves; twice as long each time that it
@@ -121,8 +122,9 @@ def judge(
             if alert["rule"] == rule
             and labels.items() <= alert["labels"].items()
             and alert["started_at"] - began <= fault.ends + _TOLD_AFTER_SECONDS
-            # One that an earlier fault began, and that goes on, tells of this one, too.
-            and ended.get(alert["id"], inf) >= fault.at
+            # One that an earlier fault began, and that goes on, tells of this one, too: not one
+            # that resolves before this one can be seen.
+            and ended.get(alert["id"], inf) >= min(fault.ends, fault.at + _TOLD_AFTER_SECONDS)
         ]
         what = f"{rule} {labels} of {fault.kind} at {fault.at:.0f} s"
         if not found:

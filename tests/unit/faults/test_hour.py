@@ -38,7 +38,8 @@ def message(key: str, firing: Any = (), resolved: Any = ()) -> dict[str, Any]:
 
 MISSING = alert("BrokerMissing", 210, broker="2")
 AGAIN = alert("BrokerMissing", 250, broker="2")
-EARLY = alert("BrokerMissing", 150, broker="2")
+EARLY = alert("BrokerMissing", 180, broker="2")
+ENDING = alert("BrokerMissing", 150, broker="2")
 OVER = alert("BrokerMissing", 130, broker="2")
 
 
@@ -50,6 +51,24 @@ OVER = alert("BrokerMissing", 130, broker="2")
         pytest.param([], "not_told", 1),
         pytest.param([message("a", [alert("BrokerMissing", 210, broker="1")])], "not_told", 1),
         pytest.param([message("a", [EARLY]), message("b", [], [EARLY])], "told_once", 1),
+        pytest.param(
+            [
+                message("a", [ENDING]),
+                message("b", [MISSING], [ENDING]),
+                message("c", [], [MISSING]),
+            ],
+            "told_once",
+            1,
+        ),
+        pytest.param(
+            [
+                message("a", [ENDING]),
+                message("b", [MISSING], [ENDING]),
+                message("c", [], [MISSING]),
+            ],
+            "told_twice",
+            0,
+        ),
         pytest.param([message("a", [OVER]), message("b", [], [OVER])], "not_told", 1),
         pytest.param(
             [message("a", [MISSING]), message("b", [AGAIN], [MISSING]), message("c", [], [AGAIN])],

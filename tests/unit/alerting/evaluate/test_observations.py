@@ -170,6 +170,12 @@ def test_the_monitor_watches_itself() -> None:
     assert "NothingCollected" not in found(look(collections=collected(seconds_ago=59)))
 
 
+@pytest.mark.parametrize(("age", "is_told"), [(31, False), (33, True)])
+def test_with_a_short_interval_a_standby_has_the_time_to_take_over(age: int, is_told: bool) -> None:
+    seen = found(look(collections=collected(seconds_ago=age, interval=5.0)))
+    assert ("NothingCollected" in seen) is is_told
+
+
 def test_a_monitor_that_has_just_started_gives_the_collectors_time() -> None:
     tables = {"collections": collected(seconds_ago=900)}
     just_started = Frames(

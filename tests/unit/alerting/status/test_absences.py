@@ -285,6 +285,12 @@ def test_members_that_left_one_by_one_are_waited_for_five_minutes() -> None:
     assert gone(300, before=in_turn) is Status.STOPPED
 
 
+def test_consumers_that_were_stopped_together_did_not_leave_one_by_one() -> None:
+    """Some need seconds longer than others: the poll between sees a part of them."""
+    assert gone(60, before={0: 3, 3585: 2}) is Status.STOPPED
+    assert gone(60, before={0: 3, 3570: 2}) is Status.OK
+
+
 def test_a_consumer_that_was_counted_twice_as_it_started_again_did_not_leave_one_by_one() -> None:
     assert gone(60, before={0: 1, 3480: 2, 3510: 1}) is Status.STOPPED
     assert gone(60, before={0: 3, 3420: 2, 3450: 4, 3480: 3}) is Status.STOPPED
