@@ -56,8 +56,9 @@ _SMALL_PARTITIONS = 3000
 _YOUNG = timedelta(minutes=5)
 """A history by the minute that began later has too few points for a line."""
 
-_USUAL_DELAY = timedelta(minutes=3)
-"""A history by the minute whose newest minute began earlier is late."""
+_USUAL_DELAY = timedelta(minutes=5)
+"""A history by the minute whose newest minute began earlier is late: on a busy machine three
+minutes are usual, of which the minute itself is one, and another is waited for late samples."""
 
 
 def history(
