@@ -115,7 +115,7 @@ def test_what_is_switched_off_is_not_asked_for_and_nothing_is_partial(
         for feature, check in found.items():
             if check.detail.startswith("switched off"):
                 assert check.works is None, feature
-        assert sum(check.detail.startswith("switched off") for check in found.values()) == 13
+        assert sum(check.detail.startswith("switched off") for check in found.values()) == 14
 
 
 def test_without_rights_check_names_what_is_missing(secured: Secured) -> None:
