@@ -459,6 +459,6 @@ def test_one_odd_value_is_no_fault_of_ours() -> None:
 
 
 @MARK
-@pytest.mark.parametrize("seed", range(2, 7))
+@pytest.mark.parametrize("seed", range(2, 22))
 def test_one_odd_value_of_many_is_no_fault_of_ours(seed: int) -> None:
-    run(seed, 2_000)
+    run(seed, 500)
