@@ -19,6 +19,7 @@ SLOW_SECONDS = 1.0
 
 def test_topics_whose_turn_comes_later_lack_no_right(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topic_configs, "_CONFIGS_SECONDS", 0.0)
+    monkeypatch.setattr(topic_configs, "_MOST_AT_ONCE", 1)
     with cluster.synthetic_cluster(cluster.Size(topics=600, groups=3)) as servers:
         settings = ClusterSettings(name="many", bootstrap_servers=servers)
         source = KafkaSource(settings, 60.0, SharedFacts())
