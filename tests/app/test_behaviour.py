@@ -177,6 +177,7 @@ def test_what_prometheus_told_of_the_brokers(open_page: Open, filled: Path) -> N
     ]
     (clients,) = (table for names, table in tables.items() if "software" in names)
     assert clients.iloc[0].to_list() == ["librdkafka", "2.3.0", 7.0, 1]
+    assert "Settings of groups: not read" in [one.value for one in test.caption]
 
 
 def test_three_depths_of_dead_letters(open_page: Open, filled: Path) -> None:

@@ -288,6 +288,9 @@ with components.section(
                 )
         for kind, title in view_model.KINDS.items():
             found, reason = view_model.listed(settings, kind), view_model.unknown(settings, kind)
+            if kind not in settings["kind"]:  # these brokers do not offer it, or it is switched off
+                st.caption(f"{title}: not read")
+                continue
             with st.expander(f"{title}: {'unknown' if reason else exact(found.height)}"):
                 if reason:
                     st.caption(f":violet[{escape(reason)}]")
