@@ -16,8 +16,8 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
@@ -36,6 +36,31 @@ _UNANSWERED_BYTES = 32 * 2**10
 A broker reads no request before it has sent the answer to the one before. If both sides sent more
 than the buffers hold, each would wait for the other to read.
 """
+
+
+_first_use = threading.Lock()
+_used: set[tuple[int, int]] = set()
+"""Answers, by API key and version, that kafka-python has made a class and code for."""
+
+
+@contextmanager
+def first_use(header: Any) -> Iterator[None]:
+    """Let one thread at a time be the first that decodes an answer.
+
+    kafka-python makes a class and code for an answer when it is first used. It keeps the newest
+    class by a weak reference: of two threads that make one at the same time, one may throw away
+    what the other has registered, and no such answer is understood until the process ends.
+
+    Args:
+        header: The request's.
+    """
+    message = header.request_api_key, header.request_api_version
+    if message in _used:
+        yield
+        return
+    with _first_use:
+        yield
+        _used.add(message)
 
 
 def as_it_is(answer: Any) -> Any:
@@ -194,6 +219,15 @@ class Connection:
         return self._read(size, patience)
 
     def _decoded(self, request: Any, payload: bytearray) -> Any:
+        with first_use(request.header):
+            answer = self._answer(request, payload)
+        throttled = (getattr(answer, "throttle_time_ms", None) or 0) / 1000
+        if throttled > 0:
+            self.throttled_seconds += throttled
+            self.throttled_until = max(self.throttled_until, time.monotonic() + throttled)
+        return answer
+
+    def _answer(self, request: Any, payload: bytearray) -> Any:
         response_class = ResponseClassRegistry.get_response_class(request.header)
         head = io.BytesIO(payload)
         header = response_class.parse_header(head)
@@ -207,10 +241,6 @@ class Connection:
                 answer = request.decode_answer(body)
         if answer is None:
             answer = response_class.decode(body)
-        throttled = (getattr(answer, "throttle_time_ms", None) or 0) / 1000
-        if throttled > 0:
-            self.throttled_seconds += throttled
-            self.throttled_until = max(self.throttled_until, time.monotonic() + throttled)
         return answer
 
     def _read(self, size: int, patience: float) -> bytearray:
