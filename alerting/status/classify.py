@@ -125,10 +125,10 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     if found.newest.at - absence.seen_at > rules.slight_seconds:
         return None  # what was known of its members is too old
     absent = found.newest.at - absence.since
-    usual = max(rules.slight_seconds, found.poll_seconds or 0.0)
+    poll_seconds = found.poll_seconds or 0.0
+    usual = max(rules.slight_seconds, poll_seconds)
     if usual <= absent < rules.half_window_seconds:
         # Members that leave one by one are being replaced: a rolling deploy.
-        poll_seconds = found.poll_seconds or 0.0
         is_rolling = went_one_by_one(found.window.samples, absence.since, poll_seconds, rules)
         again = lateness_made_good(found, absence.since, rules)
         usual = rules.half_window_seconds if is_rolling else max(usual, again)

@@ -14,11 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
-from kafka.protocol.admin import DescribeConfigsRequest
 
 from collectors.errors import CollectorError
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
-from collectors.kafka.protocol.config_answers import TopicConfigsRequest, TopicResult
+from collectors.kafka.protocol.config_answers import (
+    TopicConfigsRequest,
+    TopicResult,
+    configs_request,
+)
 from collectors.kafka.protocol.error_codes import reason
 from collectors.kafka.protocol.many_partitions import ClusterRequest
 from collectors.kafka.protocol.partition_columns import PartitionColumns
@@ -244,12 +247,4 @@ def _brokers(values: list[list[int]]) -> pl.Series:
 
 
 def _describe_topics(topics: Sequence[str]) -> Any:
-    resource = DescribeConfigsRequest.DescribeConfigsResource
-    return TopicConfigsRequest(
-        resources=[
-            resource(resource_type=_TOPIC_RESOURCE, resource_name=topic, configuration_keys=None)
-            for topic in topics
-        ],
-        include_synonyms=False,
-        include_documentation=False,
-    )
+    return configs_request(_TOPIC_RESOURCE, topics, TopicConfigsRequest)

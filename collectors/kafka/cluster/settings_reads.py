@@ -14,7 +14,6 @@ from typing import Any
 from kafka.protocol.admin import (
     DescribeAclsRequest,
     DescribeClientQuotasRequest,
-    DescribeConfigsRequest,
     DescribeUserScramCredentialsRequest,
     ListConfigResourcesRequest,
 )
@@ -24,6 +23,7 @@ from kafka.protocol.metadata import ApiVersionsRequest
 from collectors.errors import CollectorError, RefusedError
 from collectors.kafka.cluster.setting_changes import DEFAULT, Settings, cut, is_secret
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
+from collectors.kafka.protocol.config_answers import configs_request
 from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
 
 Found = Mapping[str, Settings]
@@ -110,23 +110,7 @@ def read_broker_configs(
         Broker: its settings, each with its value and whether somebody set it; or why they are
         unknown.
     """
-    resource = DescribeConfigsRequest.DescribeConfigsResource
-    requests = {
-        broker: [
-            DescribeConfigsRequest(
-                resources=[
-                    resource(
-                        resource_type=_BROKER_RESOURCE,
-                        resource_name=str(broker),
-                        configuration_keys=None,
-                    )
-                ],
-                include_synonyms=False,
-                include_documentation=False,
-            )
-        ]
-        for broker in brokers
-    }
+    requests = {broker: [configs_request(_BROKER_RESOURCE, [str(broker)])] for broker in brokers}
     found: dict[int, Mapping[str, tuple[str, bool]] | CollectorError] = {}
     for broker, answers in wire.each(requests, deadline).items():
         if isinstance(answers, CollectorError):
@@ -184,7 +168,7 @@ def read_group_configs(wire: Wire, deadline: Deadline) -> Found:
     found: dict[str, Settings] = {}
     for start in range(0, len(groups), _GROUPS_A_REQUEST):
         asked = groups[start : start + _GROUPS_A_REQUEST]
-        answer = wire.any(partial(_describe_groups, asked), deadline)
+        answer = wire.any(partial(configs_request, _GROUP_RESOURCE, asked), deadline)
         for result in answer.results or ():
             if result.error_code:
                 raise _refusal(result.error_code, "DESCRIBE_CONFIGS on the groups")
@@ -285,18 +269,6 @@ def _version(answer: Any) -> BrokerVersion | CollectorError:
         # A feature that was never raised is not listed.
         finalized=None if epoch is None or epoch < 0 else dict.fromkeys(supported, 0) | finalized,
         epoch=-1 if epoch is None else epoch,
-    )
-
-
-def _describe_groups(groups: Iterable[str]) -> Any:
-    resource = DescribeConfigsRequest.DescribeConfigsResource
-    return DescribeConfigsRequest(
-        resources=[
-            resource(resource_type=_GROUP_RESOURCE, resource_name=group, configuration_keys=None)
-            for group in groups
-        ],
-        include_synonyms=False,
-        include_documentation=False,
     )
 
 

@@ -6,7 +6,7 @@ read before is not read again, and is the same object.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -58,6 +58,27 @@ class TopicConfigsRequest(DescribeConfigsRequest, init=False):  # type: ignore[c
             reader.no_tags()
             results.append(TopicResult(code, name or "", config))
         return SimpleNamespace(throttle_time_ms=throttle, results=results)
+
+
+def configs_request(
+    resource_type: int, names: Iterable[str], request: Any = DescribeConfigsRequest
+) -> Any:
+    """Return a request for all settings of some resources.
+
+    Args:
+        resource_type: As Kafka numbers them: 2 topics, 4 brokers, 32 groups.
+        names: Which of them.
+        request: Its class.
+    """
+    resource = request.DescribeConfigsResource
+    return request(
+        resources=[
+            resource(resource_type=resource_type, resource_name=name, configuration_keys=None)
+            for name in names
+        ],
+        include_synonyms=False,
+        include_documentation=False,
+    )
 
 
 def _config(reader: FlexibleReader) -> Config:

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from cryptography import x509
 from kafka.protocol.api_header import ResponseClassRegistry
@@ -39,22 +39,25 @@ than the buffers hold, each would wait for the other to read.
 
 
 _first_use = threading.Lock()
-_used: set[tuple[int, int]] = set()
-"""Answers, by API key and version, that kafka-python has made a class and code for."""
+_used: set[tuple[str, int, int]] = set()
+"""What kafka-python has made, a class or code, and for which answer: API key and version."""
 
 
 @contextmanager
-def first_use(header: Any) -> Iterator[None]:
-    """Let one thread at a time be the first that decodes an answer.
+def first_use(made: Literal["class", "code"], header: Any) -> Iterator[None]:
+    """Let one thread at a time be the first that needs the class of an answer, or its code.
 
-    kafka-python makes a class and code for an answer when it is first used. It keeps the newest
-    class by a weak reference: of two threads that make one at the same time, one may throw away
-    what the other has registered, and no such answer is understood until the process ends.
+    kafka-python makes both when they are first used. It keeps the newest class by a weak reference:
+    of two threads that make one at the same time, one may throw away what the other has registered.
+    While two make code, one may take what the other has set for the moment. Either way no such
+    answer is understood until the process ends.
 
     Args:
+        made: Which of them. An answer of which this project decodes the partitions itself may need
+            the code much later than the class.
         header: The request's.
     """
-    message = header.request_api_key, header.request_api_version
+    message = made, header.request_api_key, header.request_api_version
     if message in _used:
         yield
         return
@@ -219,18 +222,10 @@ class Connection:
         return self._read(size, patience)
 
     def _decoded(self, request: Any, payload: bytearray) -> Any:
-        with first_use(request.header):
-            answer = self._answer(request, payload)
-        throttled = (getattr(answer, "throttle_time_ms", None) or 0) / 1000
-        if throttled > 0:
-            self.throttled_seconds += throttled
-            self.throttled_until = max(self.throttled_until, time.monotonic() + throttled)
-        return answer
-
-    def _answer(self, request: Any, payload: bytearray) -> Any:
-        response_class = ResponseClassRegistry.get_response_class(request.header)
         head = io.BytesIO(payload)
-        header = response_class.parse_header(head)
+        with first_use("class", request.header):
+            response_class = ResponseClassRegistry.get_response_class(request.header)
+            header = response_class.parse_header(head)
         if header.correlation_id != request.header.correlation_id:
             raise ProtocolError(f"{self.label}: answered another request")
         body = memoryview(payload)[head.tell() :]
@@ -240,7 +235,12 @@ class Connection:
             with suppress(ValueError, IndexError, struct.error):
                 answer = request.decode_answer(body)
         if answer is None:
-            answer = response_class.decode(body)
+            with first_use("code", request.header):
+                answer = response_class.decode(body)
+        throttled = (getattr(answer, "throttle_time_ms", None) or 0) / 1000
+        if throttled > 0:
+            self.throttled_seconds += throttled
+            self.throttled_until = max(self.throttled_until, time.monotonic() + throttled)
         return answer
 
     def _read(self, size: int, patience: float) -> bytearray:

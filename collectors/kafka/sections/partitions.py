@@ -90,10 +90,9 @@ def _with_eligible_leaders(reads: ClusterReads, rows: pl.DataFrame) -> pl.DataFr
     """Add who may lead partitions without a leader; null where that is unknown or not asked."""
     try:
         eligible = reads.eligible_leaders.value
-    except UnsupportedError:
-        eligible = pl.DataFrame(schema=ELIGIBLE_SCHEMA)
     except CollectorError as error:
-        reads.report("eligible leader replicas are unknown", error)
+        if not isinstance(error, UnsupportedError):
+            reads.report("eligible leader replicas are unknown", error)
         eligible = pl.DataFrame(schema=ELIGIBLE_SCHEMA)
     return rows.join(eligible, on=_KEY, how="left", maintain_order="left")
 

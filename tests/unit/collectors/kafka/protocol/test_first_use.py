@@ -39,8 +39,10 @@ def test_two_brokers_whose_answers_are_the_first_of_their_kind(
     monkeypatch.setattr(api_message, "type", of_first_slowly, raising=False)
 
     def decode() -> Any:
-        with connection.first_use(HEADER):
-            return ResponseClassRegistry.get_response_class(HEADER).decode(body)
+        with connection.first_use("class", HEADER):
+            answer = ResponseClassRegistry.get_response_class(HEADER)
+        with connection.first_use("code", HEADER):
+            return answer.decode(body)
 
     first = threading.Thread(target=decode)
     first.start()
