@@ -53,13 +53,13 @@ test: setup-dev debian ## all checks, all tests, of the exhaustive ones today's:
 
 # Two side by side: one computes most of its time, the other mostly waits for brokers.
 test-spark: setup-dev ## the tests of the history on Spark
-	@$(RUN) -m pytest tests/spark --durations=15 $(ARGS)
+	@$(RUN) -m pytest tests/spark --durations=25 $(ARGS)
 
 test-servers: setup-dev debian ## the tests on real brokers and other servers
-	@$(RUN) -m pytest tests/kafka tests/servers tests/faults --durations=15 $(ARGS)
+	@$(RUN) -m pytest tests/kafka tests/servers tests/faults --durations=25 $(ARGS)
 
 test-pages: setup-dev debian ## the tests of the demo, and of pages in a browser
-	@$(RUN) -m pytest tests/browser tests/demo --durations=15 $(ARGS)
+	@$(RUN) -m pytest tests/browser tests/demo --durations=25 $(ARGS)
 
 test-all: ## the same with every exhaustive test
 	@$(MAKE) --no-print-directory test ARGS="--all $(ARGS)"

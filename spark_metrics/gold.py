@@ -20,6 +20,10 @@ from spark_metrics.session import SMALL_ROWS, tune
 
 HOUR = timedelta(hours=1)
 
+_WRITER = "headroom-history"
+_WRITES_OF_A_PROCESS = 1_000_000
+"""More than a process has asked for when it ends: it waits for each."""
+
 
 def indexed_columns(table: Table) -> tuple[str, ...]:
     """Return the columns by which rows of a table are looked for: those that have statistics."""
@@ -98,21 +102,18 @@ def save(
 
 
 class GoldTable:
-    """One history table. Rows are replaced in one commit: doing a thing twice changes nothing."""
+    """One history table. Rows are replaced in one commit: doing a thing twice changes nothing.
 
-    def __init__(self, spark: SparkSession, lake: Lake, table: Table, *, is_remote: bool) -> None:
-        """Prepare to write a table.
+    Spark may outlive the process that it works for, and still be writing what that asked for. So
+    each write is a transaction of Delta with a number (``txnVersion``), and those of a process are
+    above those of all before it: once it has written, whatever they still write is left out.
+    """
 
-        Args:
-            spark: The session.
-            lake: Where the table is.
-            table: The table.
-            is_remote: Whether Spark lives on when this process is killed: it may then be writing
-                still when the same is done again.
-        """
+    def __init__(self, spark: SparkSession, lake: Lake, table: Table) -> None:
+        """Prepare to write a table."""
         self._spark = spark
         self._lake = lake
-        self._is_remote = is_remote
+        self._transaction: int | None = None
         self.table = table
 
     def replace_minutes(self, minutes: DataFrame, start: datetime, end: datetime) -> None:
@@ -173,8 +174,6 @@ class GoldTable:
 
     def _may_have(self, files: pl.DataFrame, grains: Collection[Grain], start: datetime) -> bool:
         """Return whether the table may have windows from start on, by its files' statistics."""
-        if self._is_remote:
-            return True
         last = f"max.{self.table.time}"
         if last not in files.columns:
             return not files.is_empty()
@@ -189,10 +188,19 @@ class GoldTable:
             rows: The rows.
             where: What they take the place of.
             replaces: Whether there may be anything: to look for it costs Spark four times what an
-                append does. Nobody else writes, and what is done again after a kill finds the rows
-                that it wrote.
+                append does.
+
+        Raises:
+            LakeError: The table's log cannot be read.
         """
+        if self._transaction is None:  # what a process before this one wrote last may come any time
+            handle = self._lake.handle(self.table)
+            last = None if handle is None else handle.transaction_version(_WRITER)
+            self._transaction = (last or 0) + _WRITES_OF_A_PROCESS
+            replaces = True
+        self._transaction += 1
         mode, options = ("overwrite", {"replaceWhere": where}) if replaces else ("append", {})
+        options |= {"txnAppId": _WRITER, "txnVersion": str(self._transaction)}
         save(self._spark, self._lake, self.table, rows, PARTITIONED_BY, mode, **options)
 
 

@@ -37,7 +37,7 @@ from spark_metrics.samples import (
     standing_of,
     tasks_for,
 )
-from spark_metrics.session import SMALL_ROWS, is_remote, tune
+from spark_metrics.session import SMALL_ROWS, tune
 
 CHUNK_HOURS = 6
 """The longest time range that is computed at once."""
@@ -175,8 +175,7 @@ class HistoryTables:
         self.spark = spark
         self.lake = lake
         self.settings = settings
-        remote = is_remote(settings.spark)
-        self._gold = {table: GoldTable(spark, lake, table, is_remote=remote) for table in HISTORIES}
+        self._gold = {table: GoldTable(spark, lake, table) for table in HISTORIES}
         self._standing: Standing | None = None
 
     def exists(self) -> bool:

@@ -194,10 +194,13 @@ def properties(
         # A machine's own name may lead nowhere; nothing but this process talks to the driver.
         found["spark.driver.host"] = "localhost"
         found["spark.driver.bindAddress"] = "127.0.0.1"
-    elif "spark.executor.memoryOverheadFactor" not in settings.properties:
+    else:
+        # Spark's own masters would give an executor all cores of a worker, other masters one.
+        found["spark.executor.cores"] = settings.properties.get("spark.executor.cores", "1")
+    if not local and "spark.executor.memoryOverheadFactor" not in settings.properties:
         # Beside a JVM's heap: what it takes beyond it, and for each core a Python process, which
         # holds a task's samples and what is made of them.
-        cores = int(settings.properties.get("spark.executor.cores", "1"))
+        cores = int(found["spark.executor.cores"])
         megabytes = _JVM_MEGABYTES + cores * _TASK_MEGABYTES
         found["spark.executor.memoryOverhead"] = f"{megabytes}m"
     return found | of_every_session(settings, lake) | settings.properties

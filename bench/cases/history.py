@@ -113,7 +113,10 @@ def batch(spark: SparkSession, folder: Path, groups: int, polls: int) -> list[Fi
     def empty(turn: int) -> GoldTable:
         gold = Lake(_settings(folder / f"turn-{turn}").lake)
         define(spark, gold, GROUP_PARTITION_HISTORY, PARTITIONED_BY)
-        return GoldTable(spark, gold, GROUP_PARTITION_HISTORY, is_remote=False)
+        table = GoldTable(spark, gold, GROUP_PARTITION_HISTORY)
+        nothing = spark.createDataFrame([], GROUP_PARTITION_HISTORY.spark_ddl)
+        table.replace_minutes(nothing, START, end)  # a process's first write replaces
+        return table
 
     def by_spark(gold: GoldTable) -> None:
         collections = Collections.read(spark, lake, START, end)

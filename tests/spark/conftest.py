@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = spark_session(SparkSettings())
+    session = spark_session(SparkSettings(master="local[2]"))
     yield session
     session.stop()
 

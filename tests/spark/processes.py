@@ -57,6 +57,7 @@ def wait_until(
         time.sleep(0.05)
 
 
-def kill(process: subprocess.Popen[str]) -> None:
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+def kill(process: subprocess.Popen[str], *, alone: bool = False) -> None:
+    """Kill a job and its JVM, or itself alone: its JVM then ends by itself, when it notices."""
+    (os.kill if alone else os.killpg)(process.pid, signal.SIGKILL)
+    process.communicate(timeout=DEADLINE_SECONDS)  # until the last of them has ended

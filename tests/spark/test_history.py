@@ -80,12 +80,12 @@ def test_history_equals_a_recomputation(
     assert_same(all_stored(lake), before)
 
 
-@pytest.mark.parametrize("seed", [pytest.param(seed, id=f"seed-{seed}") for seed in (2,)])
 def test_any_order_and_any_batches_give_the_same(
-    spark: SparkSession, lake: Lake, settings: Settings, seed: int
+    request: pytest.FixtureRequest, spark: SparkSession, lake: Lake, settings: Settings
 ) -> None:
     """Polls arrive out of order, late and some of them twice, in batches of any size; the job is
-    made anew now and then, and tables are compacted in between."""
+    made anew now and then, and tables are compacted in between. Other ones each day of the year."""
+    seed = request.config.getoption("day")
     dice = random.Random(seed)  # noqa: S311 (a seeded test)
     polls = eventful(seed=seed, polls=40)
     arriving = sorted(range(len(polls)), key=lambda number: number + dice.choice((0, 0, 0, 17)))

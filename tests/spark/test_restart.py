@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 import signal
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,13 @@ from lake.schemas.grain import PARTITIONED_BY
 from lake.schemas.tables import GROUP_OFFSETS, GROUP_PARTITION_HISTORY, JOBS, TOPIC_HISTORY
 from lake.storage.store import Lake
 from spark_metrics.gold import define
+from spark_metrics.history_tables import HistoryTables
+from spark_metrics.progress import TimeRange
+from spark_metrics.samples import read
 from spark_metrics.streaming import HistoryJob
 from tests.selection import exhaustive
 from tests.spark import bronze
-from tests.spark.comparing import assert_recomputed
+from tests.spark.comparing import HISTORIES, assert_recomputed
 from tests.spark.pasts import eventful
 from tests.spark.processes import DEADLINE_SECONDS, kill, run, start, wait_until
 
@@ -31,12 +35,17 @@ def commits(lake: Lake) -> int:
 
 @pytest.mark.parametrize("kills", [1, *exhaustive(3)])
 def test_killed_at_random_points_the_history_is_the_same(
-    spark: SparkSession, config: Path, lake: Lake, settings: Settings, kills: int
+    request: pytest.FixtureRequest,
+    spark: SparkSession,
+    config: Path,
+    lake: Lake,
+    settings: Settings,
+    kills: int,
 ) -> None:
     """Given a lake that grows, when the job is killed again and again between any two commits,
     then what it leaves in the end is what plain Python computes."""
     polls = eventful(seed=11, polls=9 * (kills + 1))
-    dice = random.Random(7)  # noqa: S311 (a seeded test)
+    dice = random.Random(request.config.getoption("day"))  # noqa: S311 (a seeded test)
     bronze.append(lake, *polls[:9])
     for part in range(1, kills + 1):
         before = commits(lake)
@@ -46,13 +55,33 @@ def test_killed_at_random_points_the_history_is_the_same(
             wait_until(lambda: commits(lake) >= before + enough, process, DEADLINE_SECONDS)  # noqa: B023
             time.sleep(dice.random())
         finally:
-            kill(process)
+            kill(process, alone=dice.random() < 0.5)
         bronze.append(lake, *polls[9 * part : 9 * (part + 1)])
     job = HistoryJob(spark, lake, settings)
     job.step(everything=True)
     while not job.is_done:
         job.step(everything=True)
     assert_recomputed(lake, polls)
+
+
+def test_what_a_killed_jobs_spark_still_writes_is_left_out(
+    spark: SparkSession, settings: Settings, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given a job that was killed when it had seen that there is nothing to replace, when another
+    has written the minutes by the time that its Spark appends them, then they are there once."""
+    polls = eventful(seed=12, polls=24)
+    bronze.append(lake, *polls)
+    middle, end = bronze.START + timedelta(minutes=2), bronze.START + timedelta(minutes=5)
+    killed = HistoryTables(spark, lake, settings)
+    killed.compute(TimeRange(start=bronze.START, end=middle))
+    seen = {table: lake.files(table) for table in HISTORIES}
+    rest = TimeRange(start=middle, end=end)
+    HistoryTables(spark, Lake(settings.lake), settings).compute(rest)
+    written = {table: read(spark, lake, table).count() for table in HISTORIES}
+    with monkeypatch.context() as patch:
+        patch.setattr(lake, "files", seen.__getitem__)
+        killed.compute(rest)
+    assert {table: read(spark, lake, table).count() for table in HISTORIES} == written
 
 
 def test_run_waits_for_the_first_samples_works_alone_and_stops_when_told(

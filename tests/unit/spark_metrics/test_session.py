@@ -35,6 +35,7 @@ def test_executors_have_memory_for_a_python_process_a_core(cores: str | None, wa
     of_executors = {} if cores is None else {"spark.executor.cores": cores}
     found = properties(SparkSettings(master="k8s://https://host", properties=of_executors), [])
     assert found["spark.executor.memoryOverhead"] == wanted
+    assert found["spark.executor.cores"] == (cores or "1")
     assert "spark.executor.memoryOverhead" not in properties(SparkSettings(), [])
 
 
