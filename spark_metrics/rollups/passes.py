@@ -149,7 +149,7 @@ PASSES: tuple[Pass, ...] = (
         columns={
             PARTITIONS.name: (
                 *("topic", "partition", "leader", "replicas", "in_sync_replicas"),
-                *("min_in_sync_replicas", "log_start", "log_end", "size_bytes"),
+                *("adding_replicas", "min_in_sync_replicas", "log_start", "log_end", "size_bytes"),
             )
         },
         together=("cluster", "topic"),

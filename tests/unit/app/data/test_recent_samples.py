@@ -96,6 +96,9 @@ def partition(second: float, number: int, **given: Any) -> dict[str, Any]:
     [
         pytest.param({}, (False, False, False), id="in sync"),
         pytest.param({"in_sync_replicas": [1, 2]}, (True, False, False), id="under-replicated"),
+        pytest.param(
+            {"replicas": [1, 2, 3, 4], "adding_replicas": [4]}, (False, False, False), id="moves"
+        ),
         pytest.param({"in_sync_replicas": [1]}, (True, True, False), id="under min ISR"),
         pytest.param({"in_sync_replicas": [], "leader": None}, (True, True, True), id="offline"),
         pytest.param(
