@@ -267,6 +267,7 @@ with components.guarded():
                 alt=f"Messages a second that arrive for {group} and that it consumes, over time",
                 note=note_of(view, history),
             )
+            seasons.draw_changes(view, "group", group)
     with right_side:
         with components.section("Advice"):
             current_advice.draw(view, Subject.GROUP, group)

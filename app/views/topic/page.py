@@ -130,6 +130,7 @@ with components.guarded():
             alt=f"Messages a second that arrive in {topic}, over time",
             note=note_of(view, history),
         )
+        seasons.draw_changes(view, "topic", topic)
 with (
     right,
     components.section(
