@@ -287,7 +287,9 @@ with components.section("Members"):
     members = at_newest_poll(queries.recent_of(view, GROUP_MEMBERS, "group", group)).filter(
         pl.col("observed_at") >= known_at
     )
-    rates = recent_samples.latest_rates(samples_of, "committed", "consumption_per_second")
+    rates = recent_samples.latest_rates(
+        samples_of, view.interval_seconds, "committed", "consumption_per_second"
+    )
     if row["members"] == 0:
         components.nothing("The group has no member.", icon=":material/person_off:")
     elif members.is_empty():
