@@ -306,15 +306,11 @@ def test_rules(
     file: Annotated[
         Path, typer.Argument(help="Series in, expected alerts out: docs/operations.md.")
     ],
-    config: Annotated[
-        Path | None, typer.Option("--config", help="Accepted as everywhere; not needed.")
-    ] = None,
 ) -> None:
     """Run unit tests of rules.
 
     Exit status: 0 all passed, 1 one failed, 2 the file cannot be used.
     """
-    del config
     with _one_line():
         passed = test_command(file)
     raise typer.Exit(0 if passed else 1)

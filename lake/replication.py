@@ -9,8 +9,14 @@ _IN_SYNC = pl.col("in_sync_replicas").list.len()
 IS_OFFLINE = pl.col("leader").is_null()
 """No replica leads it: it can be neither read nor written."""
 
-IS_UNDER_REPLICATED = _IN_SYNC < pl.col("replicas").list.len()
-"""In-sync replicas < replicas; null where either is unknown."""
+IS_UNDER_REPLICATED = _IN_SYNC < (
+    pl.col("replicas").list.len() - pl.col("adding_replicas").list.len().fill_null(0)
+)
+"""In-sync replicas < replicas; null where either is unknown.
+
+A replica that a reassignment is just adding is not expected yet, as in Kafka's own metric
+``UnderReplicatedPartitions``; where reassignments are unknown, it is.
+"""
 
 IS_UNDER_MIN_ISR = _IN_SYNC < pl.col("min_in_sync_replicas")
 """In-sync replicas < min.insync.replicas; null where either is unknown."""

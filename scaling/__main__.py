@@ -1,4 +1,4 @@
-"""``python -m scaling``: advice from the lake. The only module of this package that reads."""
+"""``python -m scaling``: advice from the lake."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 
 from config.settings import LakeSettings
 from lake.change_encoding.expand import REWRITTEN_AFTER
+from lake.differences import reach_of
 from lake.errors import one_line
 from lake.schemas.model import Table
 from lake.schemas.tables import COLLECTIONS, TABLES
@@ -36,7 +37,6 @@ from spark_metrics.progress import (
     minute_of,
 )
 from spark_metrics.rollups.passes import SOURCES
-from spark_metrics.rollups.samples import reach_of
 from spark_metrics.samples import address
 
 SPARK_ERRORS = (PySparkException, Py4JError, OSError)

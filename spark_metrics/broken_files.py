@@ -10,12 +10,12 @@ import polars as pl
 from pyspark.sql import SparkSession
 
 from lake.change_encoding.expand import REWRITTEN_AFTER
+from lake.differences import LONGEST_REACH
 from lake.schemas.tables import TABLES
 from lake.storage.store import Lake
 from spark_metrics.arrivals import SPARK_ERRORS, UnreadableFileError, cause
 from spark_metrics.progress import EVER, TimeRange
 from spark_metrics.rollups.passes import SOURCES
-from spark_metrics.rollups.samples import LONGEST_REACH
 from spark_metrics.samples import address
 
 _LENIENT = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")

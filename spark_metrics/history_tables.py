@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from config.settings import Settings
+from lake.differences import LONGEST_REACH, reach_of
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, CLUSTER_HISTORY, COLLECTIONS
 from lake.storage.store import Lake
@@ -28,7 +29,6 @@ from spark_metrics.rollups.passes import (
     Pass,
     of_clusters,
 )
-from spark_metrics.rollups.samples import LONGEST_REACH, reach_of
 from spark_metrics.samples import (
     Source,
     collected,

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
 import polars as pl
 
 from alerting.checks.groups import OF_SAMPLES
 from alerting.checks.model import Check, CheckInput, Observation, PartialData
 from alerting.checks.registry import CHECKS
-from alerting.inputs.facts import same_polls
 from alerting.inputs.frames import STALE_INTERVALS, Frames
 from alerting.inputs.sources import NoData, no_data
-from alerting.inputs.windows import GroupKey, build_windows
+from alerting.inputs.windows import GroupKey
 from alerting.rules.model import Evaluation, Rule, evaluate
-from alerting.status.group_status import group_status
-from alerting.status.model import DEFAULT_STATUS_RULES, GroupStatus
+from alerting.status.model import GroupStatus
 from lake.schemas.model import Table
-from lake.schemas.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS
+from lake.schemas.tables import COLLECTIONS, GROUPS
 
 Classifier = Callable[[Frames], Mapping[GroupKey, GroupStatus]]
 """Rows of one cluster to what each of its groups is doing."""
@@ -32,20 +29,6 @@ class CheckedCluster:
     observations: tuple[Observation, ...]  # what they see; without a value where nothing is known
     partial: tuple[PartialData, ...] = ()  # what was read in part
     has_no_data: bool = False  # whether nothing is known of the cluster
-
-
-def group_statuses(frames: Frames) -> dict[GroupKey, GroupStatus]:
-    """Return what each group of the cluster is doing."""
-    # Sections of a poll are written one by one: the newest poll may have one and not the other.
-    offsets, groups = same_polls(
-        (frames.rows(GROUP_OFFSETS), frames.rows(GROUPS)),
-        timedelta(seconds=DEFAULT_STATUS_RULES.harmless_polls * frames.interval_seconds),
-    )
-    windows = build_windows(offsets, groups)
-    found = {key: group_status(one, now=frames.now) for key, one in windows.items()}
-    for key in unread_groups(frames):
-        found.setdefault(key, group_status((), now=frames.now))
-    return found
 
 
 def unread_groups(frames: Frames) -> list[GroupKey]:
@@ -64,15 +47,15 @@ def group_observations(
 
 def observe(
     frames: Frames,
+    classify: Classifier,
     only: str | None = None,
-    classify: Classifier = group_statuses,
 ) -> CheckedCluster:
     """Look at everything that is known of one cluster.
 
     Args:
         frames: Its rows.
+        classify: What gives the status of groups.
         only: The one check that is of interest; the others are passed over.
-        classify: What gives the status of groups; by default the rows of the frames alone.
     """
     given = CheckInput(frames=frames, classify=classify)
     has_no_data = any(

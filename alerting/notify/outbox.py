@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tenacity import RetryCallState, Retrying, wait_exponential_jitter
-
 from alerting.notify.json_codec import notification_to_json
 from alerting.notify.notifications import Notification
 
@@ -57,13 +55,9 @@ def pause_seconds(attempts: int, retry_after_seconds: float | None = None) -> fl
         attempts: How often it was tried, at least once.
         retry_after_seconds: What the target asked for; never less than that, up to an hour.
     """
-    state = RetryCallState(Retrying(), None, (), {})
-    state.attempt_number = attempts
-    wait = wait_exponential_jitter(
-        initial=FIRST_PAUSE_SECONDS, max=LONGEST_PAUSE_SECONDS, jitter=FIRST_PAUSE_SECONDS
-    )
-    # Full doubling for all at once would bring all back at once: spread by up to a fifth.
-    paused = wait(state) * (1 + 0.2 * random.random())  # noqa: S311 (no secret)
+    # Doubling alone would bring all back at once: spread by one pause, and by up to a fifth.
+    doubled = FIRST_PAUSE_SECONDS * (2.0 ** min(attempts - 1, 30) + random.random())  # noqa: S311
+    paused = min(LONGEST_PAUSE_SECONDS, doubled) * (1 + 0.2 * random.random())  # noqa: S311
     return max(paused, min(retry_after_seconds or 0.0, 3600.0))
 
 

@@ -47,7 +47,7 @@ def try_rule(
     memory = GroupMemory(lake, objective)
     points: list[tuple[float, str, float | None]] = []
     for now in moments(rows, first, last, interval_seconds):
-        seen = observe(at(rows, now), rule.check, memory.statuses)
+        seen = observe(at(rows, now), memory.statuses, rule.check)
         recorder.take(evaluate_cluster([rule], seen, cluster), now)
         points += [
             (now, thing(dict(one.labels)), one.value)

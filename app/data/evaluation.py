@@ -43,11 +43,6 @@ def tables(view: View) -> Rows | None:
     return None if found is None else found.future.result()
 
 
-def wait_for_evaluations() -> None:
-    """Wait until no evaluation is under way."""
-    _evaluations().wait()
-
-
 @st.cache_resource(show_spinner=False)
 def _evaluations() -> Background[Rows]:
     return Background(EVALUATED_AGAIN_AFTER)

@@ -150,6 +150,7 @@ def cluster_history(view: View) -> History:
             recent(view, GROUPS),
             recent(view, PARTITIONS),
             recent(view, BROKERS),
+            view.interval_seconds,
         )
 
     def present_point() -> pl.DataFrame:
@@ -169,7 +170,9 @@ def group_history(view: View, groups: Sequence[str]) -> History:
 
     def raw() -> pl.DataFrame:
         return recent_samples.of_groups(
-            recent(view, GROUP_OFFSETS).filter(wanted), recent(view, GROUPS).filter(wanted)
+            recent(view, GROUP_OFFSETS).filter(wanted),
+            recent(view, GROUPS).filter(wanted),
+            view.interval_seconds,
         )
 
     def present_point() -> pl.DataFrame:
@@ -195,7 +198,9 @@ def topic_history(view: View, topics: Sequence[str]) -> History:
     wanted = pl.col("topic").is_in(list(topics))
 
     def raw() -> pl.DataFrame:
-        return recent_samples.of_topics(recent(view, PARTITIONS).filter(wanted))
+        return recent_samples.of_topics(
+            recent(view, PARTITIONS).filter(wanted), view.interval_seconds
+        )
 
     def present_point() -> pl.DataFrame:
         return recent_samples.point(present.rows(view, TOPIC_STATUS).filter(wanted), TOPIC, "topic")
@@ -208,7 +213,7 @@ def dead_letter_history(view: View) -> History:
     """Return the history of all dead letters; see ``app.data.history.DEAD_LETTER``."""
 
     def raw() -> pl.DataFrame:
-        return recent_samples.of_dead_letters(recent(view, DEAD_LETTERS))
+        return recent_samples.of_dead_letters(recent(view, DEAD_LETTERS), view.interval_seconds)
 
     keys = ("source", "name")
     gold = history(view, DEAD_LETTER_HISTORY)

@@ -1,15 +1,20 @@
-"""The raw samples of the last minutes, in the columns of the history: pure functions."""
+"""The raw samples of the last minutes, in the columns of the history: pure functions.
+
+Rates are made as those of history are, by ``lake.differences``: null after a gap and a reset. What
+is a gap depends on ``interval_seconds``, the cadence of the polls.
+"""
 
 from __future__ import annotations
 
 import polars as pl
 
 from app.data.history import TIME, Measure
+from lake.differences import differences
 from lake.replication import IS_OFFLINE, IS_UNDER_MIN_ISR, IS_UNDER_REPLICATED, number_of
 from lake.schemas.bronze import IN_TOTALS
 
 
-def of_groups(offsets: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+def of_groups(offsets: pl.DataFrame, groups: pl.DataFrame, interval_seconds: float) -> pl.DataFrame:
     """Sum partitions up to groups, a row a poll.
 
     Returns:
@@ -17,7 +22,7 @@ def of_groups(offsets: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
         ``arrival_per_second``, ``consumption_per_second``, ``members``. A rate lacks where that
         of a partition with a commit does. Topics that a group reads no more are left out.
     """
-    partitions = _with_rates(offsets.filter(IN_TOTALS))
+    partitions = _with_rates(offsets.filter(IN_TOTALS), interval_seconds)
     summed = partitions.group_by(TIME, "group").agg(
         known_sum("lag"),
         pl.col("time_lag_seconds").max(),
@@ -37,27 +42,29 @@ def of_partitions(offsets: pl.DataFrame) -> pl.DataFrame:
     ).sort("group", "topic", "partition", TIME)
 
 
-def of_topics(partitions: pl.DataFrame) -> pl.DataFrame:
+def of_topics(partitions: pl.DataFrame, interval_seconds: float) -> pl.DataFrame:
     """Sum partitions up to topics, a row a poll: arrival and what is retained."""
-    rows = partitions.select(
-        pl.col("observed_at").alias(TIME), "topic", "partition", "log_start", "log_end"
-    ).sort("topic", "partition", TIME)
+    rows = _differences(partitions, ("topic", "partition"), ["log_end"], interval_seconds)
     return (
         rows.with_columns(
-            per_second("log_end", ("topic", "partition")).alias("arrival_per_second"),
+            per_second("log_end").alias("arrival_per_second"),
             (pl.col("log_end") - pl.col("log_start")).alias("retained"),
         )
-        .group_by(TIME, "topic")
+        .group_by(pl.col("observed_at").alias(TIME), "topic")
         .agg(known_sum("arrival_per_second"), known_sum("retained"))
         .sort("topic", TIME)
     )
 
 
 def of_cluster(
-    offsets: pl.DataFrame, groups: pl.DataFrame, partitions: pl.DataFrame, brokers: pl.DataFrame
+    offsets: pl.DataFrame,
+    groups: pl.DataFrame,
+    partitions: pl.DataFrame,
+    brokers: pl.DataFrame,
+    interval_seconds: float,
 ) -> pl.DataFrame:
     """Sum everything up to the cluster, a row a poll; see ``app.data.history.CLUSTER``."""
-    by_group = of_groups(offsets, groups)
+    by_group = of_groups(offsets, groups, interval_seconds)
     lag = by_group.group_by(TIME).agg(
         known_sum("lag"),
         pl.col("time_lag_seconds").max(),
@@ -65,7 +72,7 @@ def of_cluster(
         pl.col("group").n_unique().alias("groups"),
     )
     arrival = (
-        of_topics(partitions)
+        of_topics(partitions, interval_seconds)
         .group_by(TIME)
         .agg(known_sum("arrival_per_second"), pl.col("topic").n_unique().alias("topics"))
     )
@@ -83,20 +90,15 @@ def of_cluster(
     return joined.sort(TIME)
 
 
-def of_dead_letters(dead_letters: pl.DataFrame) -> pl.DataFrame:
+def of_dead_letters(dead_letters: pl.DataFrame, interval_seconds: float) -> pl.DataFrame:
     """Return each dead-letter topic, a row a poll: depths and arrivals."""
-    return (
-        dead_letters.select(
-            pl.col("observed_at").alias(TIME),
-            "source",
-            "name",
-            "unprocessed",
-            "retained",
-            "log_end",
-        )
-        .sort("source", "name", TIME)
-        .with_columns(per_second("log_end", ("source", "name")).alias("arrival_per_second"))
-        .drop("log_end")
+    series = ("source", "name")
+    return _differences(dead_letters, series, ["log_end"], interval_seconds).select(
+        pl.col("observed_at").alias(TIME),
+        *series,
+        "unprocessed",
+        "retained",
+        per_second("log_end").alias("arrival_per_second"),
     )
 
 
@@ -121,56 +123,53 @@ def point(status: pl.DataFrame, measures: tuple[Measure, ...], *keys: str) -> pl
 
 def latest_rates(
     rows: pl.DataFrame,
+    interval_seconds: float,
     counter_column: str = "log_end",
     name: str = "arrival_per_second",
 ) -> pl.DataFrame:
     """Return how fast a counter of each partition grows, from its values at the newest polls.
 
     Args:
-        rows: Samples of partitions of at least two polls.
+        rows: Samples of partitions, of each at most once a poll.
+        interval_seconds: The cadence of the polls.
         counter_column: The counter: log end or committed offset.
         name: How to call its rate.
 
     Returns:
-        ``topic``, ``partition`` and the rate over the time that the rows cover; null where there
-        is one sample only or the counter went backwards.
+        ``topic``, ``partition`` and the rate over the time that differences cover; null where
+        none does.
     """
-    counter, at = pl.col(counter_column).drop_nulls(), pl.col("observed_at")
-    seen = at.filter(pl.col(counter_column).is_not_null())
-    grown = counter.last() - counter.first()
-    passed = (seen.last() - seen.first()).dt.total_microseconds() / 1e6
+    grown, passed = (pl.col(f"{counter_column}_{part}").sum() for part in ("gain", "seconds"))
     return (
-        rows.sort("observed_at")
+        _differences(rows, ("topic", "partition"), [counter_column], interval_seconds)
         .group_by("topic", "partition")
-        .agg(pl.when((counter.diff().min() >= 0) & (passed > 0)).then(grown / passed).alias(name))
+        .agg(pl.when(passed > 0).then(grown / passed).alias(name))
         .sort("topic", "partition")
     )
 
 
-def _with_rates(offsets: pl.DataFrame) -> pl.DataFrame:
-    key = ("group", "topic", "partition")
-    return (
-        offsets.select(
-            pl.col("observed_at").alias(TIME),
-            *key,
-            *("lag", "time_lag_seconds", "committed", "log_end"),
-        )
-        .sort(*key, TIME)
-        .with_columns(
-            per_second("log_end", key).alias("arrival_per_second"),
-            per_second("committed", key).alias("consumption_per_second"),
-        )
+def _with_rates(offsets: pl.DataFrame, interval_seconds: float) -> pl.DataFrame:
+    series = ("group", "topic", "partition")
+    rows = _differences(offsets, series, ["log_end", "committed"], interval_seconds)
+    return rows.select(
+        pl.col("observed_at").alias(TIME),
+        *series,
+        *("lag", "time_lag_seconds"),
+        per_second("log_end").alias("arrival_per_second"),
+        per_second("committed").alias("consumption_per_second"),
     )
 
 
-def per_second(column: str, by: tuple[str, ...]) -> pl.Expr:
-    """Return the rate at which a counter grows between the polls of each series, in order of time.
+def _differences(
+    samples: pl.DataFrame, series: tuple[str, ...], counters: list[str], interval_seconds: float
+) -> pl.DataFrame:
+    timed = samples.with_columns(pl.lit(interval_seconds).alias("interval_seconds"))
+    return differences(timed, series, counters)
 
-    Null for the first poll and where the counter went backwards: a recreated topic, a reset group.
-    """
-    grown = pl.col(column) - pl.col(column).shift(1).over(*by)
-    passed = (pl.col(TIME) - pl.col(TIME).shift(1).over(*by)).dt.total_microseconds() / 1e6
-    return pl.when((grown >= 0) & (passed > 0)).then(grown / passed)
+
+def per_second(counter: str) -> pl.Expr:
+    """Return the rate behind a difference; null where there is none."""
+    return pl.col(f"{counter}_gain") / pl.col(f"{counter}_seconds")
 
 
 def known_sum(column: str) -> pl.Expr:

@@ -1,9 +1,9 @@
-"""What is usual at an hour of the week, and what was a day or a week before."""
+"""What is usual at an hour of the week, what was before, and what has changed for good."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Literal
 
 import polars as pl
@@ -17,9 +17,11 @@ from app.style.format import clock, rate, short
 from app.ui import components
 from lake.schemas.grain import Grain
 from lake.schemas.model import Table
-from lake.schemas.tables import LAG_ANOMALIES, SEASONALITY
+from lake.schemas.tables import CHANGES, LAG_ANOMALIES, SEASONALITY
 
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
+_WEEK = timedelta(days=7)
+_RATES = {"arrival_per_second": "arriving", "consumption_per_second": "consumed"}
 _HOURS_NAMED = 3
 _NEAR = 0.1
 _BEFORE = {"yesterday": timedelta(days=1), "last week": timedelta(days=7)}
@@ -89,6 +91,37 @@ def unusual(view: View, group: str) -> str | None:
     ]
     more = f"; {rows.height - len(found)} more" if rows.height > len(found) else ""
     return f"Unusual hours of the last day: {'; '.join(found)}{more}" if found else None
+
+
+def draw_changes(view: View, subject: str, name: str) -> None:
+    """Draw a line on what has changed for good within a week; nothing where nothing has."""
+    rows = CHANGES.empty
+    with components.guarded():
+        rows = queries.derived(view, CHANGES, subject=subject, name=name)
+    said = changed(rows, view.now, view.zone)
+    if said:
+        st.caption(said)
+
+
+def changed(rows: pl.DataFrame, now: datetime, zone: tzinfo) -> str | None:
+    """Say how the rates of a series have changed within a week, the newest first.
+
+    Args:
+        rows: Rows of ``changes`` of one series.
+        now: The present.
+        zone: The viewer's.
+    """
+    recent = rows.filter(pl.col("changed_at") >= now - _WEEK, pl.col("metric").is_in(list(_RATES)))
+    found = [
+        f"{_RATES[row['metric']]} {rate(row['before'])} before "
+        f"{clock(row['changed_at'], zone, now=now)}, {rate(row['after'])} "
+        + ("after it" if row["kind"] == "step" else f"now, {row['ratio']:.2g} times a week")
+        + (" (generated history)" if row["generated"] else "")
+        for row in recent.sort("changed_at", "metric", descending=[True, False]).iter_rows(
+            named=True
+        )
+    ]
+    return f"Changed within a week: {'; '.join(found)}" if found else None
 
 
 def band(rows: pl.DataFrame, view: View) -> Band | None:

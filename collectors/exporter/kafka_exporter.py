@@ -49,7 +49,7 @@ _OF_PARTITION = columns(
             pl.col("in_sync_replicas").list.len(),
         ),
         "under_replicated_partition": (
-            "1 where fewer replicas are in sync than there are.",
+            "1 where fewer replicas are in sync than there are, without those being added.",
             IS_UNDER_REPLICATED,
         ),
     },

@@ -1,9 +1,9 @@
 """The tables that Spark derives from history: seasons, forecasts, changes, skew, capacity.
 
-All but ``host_history`` and ``capacity_intervals`` hold the newest computation only, and are
-replaced as a whole; ``as_of`` is the end of the newest hour of history behind it. Rates are
-messages per second, lag is messages, times are UTC. ``generated`` is true where any of the history
-behind a row was generated and not measured, else null.
+All but ``capacity_intervals`` hold the newest computation only, and are replaced as a whole;
+``as_of`` is the end of the newest hour of history behind it. Rates are messages per second, lag is
+messages, times are UTC. ``generated`` is true where any of the history behind a row was generated
+and not measured, else null.
 """
 
 from __future__ import annotations
@@ -167,29 +167,4 @@ CAPACITY_INTERVALS = Table(
     ),
     time="started_at",
     key=("cluster", "group", "member", "started_at"),
-)
-
-HOST_HISTORY = Table(
-    name="host_history",
-    layer="gold",
-    columns=(
-        *required(cluster="string", grain_seconds="int", window_start="timestamp", host="string"),
-        *columns(
-            groups_max="int",
-            members_max="int",
-            partitions_max="int",
-            lag_last="long",  # over its members' partitions, each at its newest known sample
-            unknown_partitions_max="int",  # whose lag was never known in the hour
-            time_lag_seconds_max="double",
-            consumed="long",
-            consumed_seconds="double",
-            consumption_per_second="double",
-            resets="int",
-            generated="boolean",
-        ),
-        _HOUR,
-        DATE,
-    ),
-    time="window_start",
-    key=("cluster", "grain_seconds", "window_start", "host"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -31,8 +31,12 @@ HORIZON_SECONDS = 86400.0
 _OF_TEN_MINUTES = replace(
     DEFAULT_STATUS_RULES, unknown_period_seconds=DEFAULT_STATUS_RULES.window_seconds
 )
-"""More than ten minutes are not looked at: what has not committed in them is reported, as an alert
-would be that remembers when it last did."""
+"""More than ten minutes are not looked at: what has not committed in them, while other partitions
+have, is reported, as an alert would be that remembers when it last did."""
+_NO_COMMIT = (
+    "No commit in ten minutes, and the alerting service, which remembers how often this group "
+    "commits, does not run."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,8 +212,7 @@ def group_facts(
         of_group = windows.get(key, ())
         status = group_status(of_group, now=now, rules=_OF_TEN_MINUTES)
         known = statuses.get(key)
-        if known is not None:
-            status = _as_known(status, known)
+        status = _unsure(status, of_group) if known is None else _as_known(status, known)
         read = {part.topic for part in status.partitions}
         facts[key] = GroupFacts(
             cluster=key.cluster,
@@ -264,6 +267,21 @@ def _as_known(status: GroupStatus, known: KnownStatus) -> GroupStatus:
         since=known.since,
         partitions=tuple(partitions),
     )
+
+
+def _unsure(status: GroupStatus, windows: Sequence[PartitionWindow]) -> GroupStatus:
+    """Return the status, without a stall where no commit was seen: one an hour may be usual."""
+    if any(len({one.committed for one in window.samples} - {None}) > 1 for window in windows):
+        return status
+    partitions = tuple(
+        replace(part, status=Status.UNKNOWN, reason=_NO_COMMIT, since=None)
+        if part.status is Status.STALLED
+        else part
+        for part in status.partitions
+    )
+    if status.status is Status.STALLED:
+        status = replace(status, status=Status.UNKNOWN, reason=_NO_COMMIT, since=None)
+    return replace(status, partitions=partitions)
 
 
 def newest(rows: pl.DataFrame, *key: str) -> pl.DataFrame:

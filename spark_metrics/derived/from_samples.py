@@ -1,4 +1,4 @@
-"""What only samples tell: hosts, and what members get through when they never wait."""
+"""What only samples tell: what members get through when they never wait."""
 
 from __future__ import annotations
 
@@ -7,59 +7,14 @@ from datetime import datetime
 from typing import Any
 
 import polars as pl
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
-from lake.change_encoding.expand import REWRITTEN_AFTER
 from lake.schemas.tables import CAPACITY, CAPACITY_INTERVALS, GROUPS
 from scaling.facts.capacity import Capacity, Estimate, estimate_capacity
 from scaling.facts.intervals import Intervals
 from spark_metrics.derived.intervals import gains, member_intervals
 from spark_metrics.rollups.passes import Frames
 from spark_metrics.samples import Source, by_group
-
-_PARTITION = ("cluster", "group", "topic", "partition")
-
-
-def hosts(samples: DataFrame, partitions: DataFrame) -> DataFrame:
-    """Return the rows of ``host_history``: what the members on each host did, by the hour.
-
-    A partition that moved within the hour counts wholly for the host that had it last.
-
-    Args:
-        samples: Rows of ``group_offsets`` from ``REWRITTEN_AFTER`` before the first hour.
-        partitions: Hours of ``group_partition_history``.
-    """
-    # A sample that stands for the next minutes too stands for the hour that they begin.
-    reaches = F.col("observed_at") + F.expr(f"INTERVAL {REWRITTEN_AFTER.seconds} SECONDS")
-    hours = F.array_distinct(F.array(_hour(F.col("observed_at")), _hour(reaches)))
-    held = (
-        samples.where(F.col("host").isNotNull())
-        .select("*", F.explode(hours).alias("window_start"))
-        .groupBy(*_PARTITION, "window_start")
-        .agg(*(F.max_by(name, "observed_at").alias(name) for name in ("host", "member_id")))
-    )
-    key = ("cluster", "window_start", "host")
-    found = partitions.join(held, [*_PARTITION, "window_start"])
-    sums = found.groupBy(*key).agg(
-        F.count_distinct("group").cast("int").alias("groups_max"),
-        F.count_distinct("member_id").cast("int").alias("members_max"),
-        F.count(F.lit(1)).cast("int").alias("partitions_max"),
-        F.sum("lag_last").alias("lag_last"),
-        F.count_if(F.col("lag_last").isNull()).cast("int").alias("unknown_partitions_max"),
-        F.max("time_lag_seconds_max").alias("time_lag_seconds_max"),
-        F.sum("consumed").alias("consumed"),
-        # Partitions are watched side by side: the longest is the time that is covered.
-        F.max("consumed_seconds").alias("consumed_seconds"),
-        F.sum("resets").alias("resets"),
-        F.bool_or("generated").alias("generated"),
-    )
-    rate = F.when(F.col("consumed_seconds") > 0, F.col("consumed") / F.col("consumed_seconds"))
-    return sums.withColumn("consumption_per_second", rate)
-
-
-def _hour(moment: Column) -> Column:
-    return F.date_trunc("hour", moment)
 
 
 def interval_rows(offsets: Source, written: DataFrame, groups: DataFrame, tasks: int) -> DataFrame:

@@ -13,7 +13,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from config.settings import LakeSettings, Settings
-from lake.change_encoding.expand import REWRITTEN_AFTER
 from lake.errors import LakeError, one_line
 from lake.schemas.model import Table
 from lake.schemas.tables import (
@@ -27,7 +26,6 @@ from lake.schemas.tables import (
     GROUP_OFFSETS,
     GROUP_PARTITION_HISTORY,
     GROUPS,
-    HOST_HISTORY,
     LAG_ANOMALIES,
     SEASONALITY,
     SKEW,
@@ -147,7 +145,7 @@ class DerivedJob:
         if done_until is None or done_until.date() < until.date():
             works += [self._seasons, self._changes]
         start = max(done_until or until - MOST_HOURS * HOUR, until - MOST_HOURS * HOUR)
-        works += [self._anomalies, partial(self._hosts, start), partial(self._capacity, start)]
+        works += [self._anomalies, partial(self._capacity, start)]
         works.append(self._advice)
         return _failures(works, until)
 
@@ -248,14 +246,6 @@ class DerivedJob:
         usual = self._tables.read(SEASONALITY, until - 2 * DAY * HOUR, until + HOUR)
         groups = self._tables.hours(GROUP_HISTORY, until - DAY * HOUR, until)
         self._tables.replace(LAG_ANOMALIES, from_history.anomalies(groups, usual), until)
-
-    def _hosts(self, start: datetime, until: datetime) -> None:
-        """Derive what the members on each host did, in the hours that were closed since."""
-        if self._tables.exists(GROUP_OFFSETS):
-            rows = self._tables.read(GROUP_OFFSETS, start - REWRITTEN_AFTER, until)
-            partitions = self._tables.hours(GROUP_PARTITION_HISTORY, start, until)
-            found = from_samples.hosts(rows.where("group is not null"), partitions)
-            self._tables.replace_hours(HOST_HISTORY, found)
 
     def _capacity(self, start: datetime, until: datetime) -> None:
         """Derive capacity from the samples since a moment, and from the evidence before it."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from lake.differences import minute_of, of_kafka
 from lake.schemas.model import Column, Table
 from spark_metrics.rollups.aggregates import flow_of_samples, total, windows
 from spark_metrics.rollups.runs import Runs
-from spark_metrics.rollups.samples import minute_of, of_kafka
 
 SERIES = ("cluster",)
 POLL = ("cluster", "observed_at")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from lake.change_encoding.expand import series_ids
+from lake.differences import with_cadence
 from spark_metrics.rollups.aggregates import (
     coverage,
     flow_of_polls,
@@ -14,7 +15,6 @@ from spark_metrics.rollups.aggregates import (
     windows,
 )
 from spark_metrics.rollups.runs import Runs
-from spark_metrics.rollups.samples import with_cadence
 
 SERIES = ("cluster", "group")
 POLL = (*SERIES, "observed_at")

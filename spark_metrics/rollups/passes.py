@@ -8,6 +8,7 @@ from datetime import datetime
 
 import polars as pl
 
+from lake.differences import cadences, differences, leading, with_cadence
 from lake.schemas.bronze import IN_TOTALS
 from lake.schemas.grain import Grain
 from lake.schemas.model import Table
@@ -26,7 +27,6 @@ from lake.schemas.tables import (
     TOPIC_HISTORY,
 )
 from spark_metrics.rollups import clusters, dead_letters, group_partitions, groups, topics
-from spark_metrics.rollups.samples import cadences, differences, leading, with_cadence
 from spark_metrics.rollups.windows import finished, sorted_by_series
 
 Frames = Mapping[str, pl.DataFrame]
@@ -149,7 +149,7 @@ PASSES: tuple[Pass, ...] = (
         columns={
             PARTITIONS.name: (
                 *("topic", "partition", "leader", "replicas", "in_sync_replicas"),
-                *("min_in_sync_replicas", "log_start", "log_end", "size_bytes"),
+                *("adding_replicas", "min_in_sync_replicas", "log_start", "log_end", "size_bytes"),
             )
         },
         together=("cluster", "topic"),

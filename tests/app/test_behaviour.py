@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from app.style.charts.base import PAGE_AXIS
 from app.ui.tables import DASH, NONE
 from config.load import load
-from lake.schemas.tables import LAG_ANOMALIES, SEASONALITY
+from lake.schemas.tables import CHANGES, LAG_ANOMALIES, SEASONALITY
 from lake.storage.append import conform
 from lake.storage.store import Lake
 from tests.app import generated
@@ -361,8 +361,20 @@ def test_a_group_is_compared_with_what_is_usual_and_with_the_day_before(
     write_deltalake(
         lake.uri(LAG_ANOMALIES), conform(LAG_ANOMALIES, unusual).to_arrow(), mode="append"
     )
+    rise = {
+        **{"cluster": CLUSTER, "metric": "arrival_per_second", "kind": "step", "as_of": NOW},
+        **{"changed_at": NOW - timedelta(days=2), "before": 43.0, "after": 61.0, "ratio": 1.42},
+    }
+    changes = pl.DataFrame(
+        [
+            {**rise, "subject": subject, "name": name}
+            for subject, name in (("group", "payments"), ("topic", "payments"))
+        ]
+    )
+    write_deltalake(lake.uri(CHANGES), conform(CHANGES, changes).to_arrow(), mode="append")
     test = open_page(folder, "group", group="payments", range="6h", compare="yesterday")
     calm(test)
+    assert [one.value for one in test.caption if "Changed within a week: arriving" in one.value]
     assert next(one for one in test.metric if one.label == "Lag").delta == "usually 43"
     (said,) = [one.value for one in test.caption if "Unusual hours" in one.value]
     assert "700, usually 43" in said

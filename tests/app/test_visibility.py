@@ -147,7 +147,7 @@ def test_counts_are_of_what_is_shown(open_page: Open, alarmed: Path, as_viewer: 
 
 def test_each_table_says_who_sees_its_rows_or_is_hidden(filled: Path) -> None:
     lake = VisibleLake(load(filled / "headroom.yaml").lake, TEAMS["payments"][0])
-    hidden = {"advice_state", "cluster_history", "host_history", "jobs", "contributors"}
+    hidden = {"advice_state", "cluster_history", "jobs", "contributors"}
     for table in TABLES.values():
         rows = lake.scan(table, cluster=CLUSTER).collect()
         if table not in SHOWN_BY:

@@ -12,6 +12,7 @@ from config.settings import Settings
 from lake.schemas.model import Table
 from lake.schemas.tables import (
     CAPACITY,
+    CAPACITY_INTERVALS,
     CHANGES,
     CONTRIBUTORS,
     FORECASTS,
@@ -19,7 +20,6 @@ from lake.schemas.tables import (
     GROUP_OFFSETS,
     GROUP_PARTITION_HISTORY,
     GROUPS,
-    HOST_HISTORY,
     JOBS,
     LAG_ANOMALIES,
     SEASONALITY,
@@ -166,17 +166,13 @@ def test_all_that_is_derived(spark: SparkSession, lake: Lake, settings: Settings
     assert capacity[None]["high"] > CAPACITY_PER_SECOND * 0.99
     assert capacity[None]["per_second"] == pytest.approx(CAPACITY_PER_SECOND, rel=0.05)
     assert {"member-0", "member-1"} <= capacity.keys()
-    hosts = lake.read(HOST_HISTORY)
-    assert hosts.height == 4
-    assert set(hosts["partitions_max"]) == {2}
-    assert set(hosts["consumed"]) == {1800}
 
     rounds = lake.read(JOBS).filter(pl.col("job") == "derived")
     assert rounds["status"].to_list() == ["ok"]
     assert job.step().status == "waiting"
     assert DerivedJob(spark, lake, settings).step().status == "waiting"
     maintained = {one.table for one in Maintenance(lake, settings.lake).of_history(spark)}
-    assert {FORECASTS.name, CAPACITY.name, HOST_HISTORY.name} <= maintained
+    assert {FORECASTS.name, CAPACITY.name, CAPACITY_INTERVALS.name} <= maintained
 
 
 def test_a_young_lake_need_not_wait_for_the_end_of_an_hour(

@@ -267,6 +267,7 @@ with components.guarded():
                 alt=f"Messages a second that arrive for {group} and that it consumes, over time",
                 note=note_of(view, history),
             )
+            seasons.draw_changes(view, "group", group)
     with right_side:
         with components.section("Advice"):
             current_advice.draw(view, Subject.GROUP, group)
@@ -286,7 +287,9 @@ with components.section("Members"):
     members = at_newest_poll(queries.recent_of(view, GROUP_MEMBERS, "group", group)).filter(
         pl.col("observed_at") >= known_at
     )
-    rates = recent_samples.latest_rates(samples_of, "committed", "consumption_per_second")
+    rates = recent_samples.latest_rates(
+        samples_of, view.interval_seconds, "committed", "consumption_per_second"
+    )
     if row["members"] == 0:
         components.nothing("The group has no member.", icon=":material/person_off:")
     elif members.is_empty():

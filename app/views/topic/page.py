@@ -41,7 +41,7 @@ with components.guarded():
     samples_of = queries.recent_of(view, PARTITIONS, "topic", topic, _RATES_OVER)
 hot = found["hot_partitions"] or []
 rows = topic_list.partition_rows(
-    at_newest_poll(samples_of), recent_samples.latest_rates(samples_of), hot
+    at_newest_poll(samples_of), recent_samples.latest_rates(samples_of, view.interval_seconds), hot
 )
 with heading, st.container(horizontal=True, vertical_alignment="center"):
     st.title(escape(topic), anchor=False)
@@ -130,6 +130,7 @@ with components.guarded():
             alt=f"Messages a second that arrive in {topic}, over time",
             note=note_of(view, history),
         )
+        seasons.draw_changes(view, "topic", topic)
 with (
     right,
     components.section(

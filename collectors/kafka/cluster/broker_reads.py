@@ -203,6 +203,26 @@ def read_reassignments(wire: Wire, deadline: Deadline) -> pl.DataFrame:
     )
 
 
+def with_reassignments(partitions: pl.DataFrame, moving: pl.DataFrame) -> pl.DataFrame:
+    """Add which replicas of partitions come and go: empty lists where nothing moves.
+
+    Args:
+        partitions: topic, partition, replicas.
+        moving: What is being moved (``REASSIGNMENTS_SCHEMA``). It was read at another moment, so
+            an added replica that is not among the replicas yet does not count yet.
+    """
+    none = pl.lit([], pl.List(pl.Int32()))
+    names = ("adding_replicas", "removing_replicas")
+    if moving.is_empty():
+        return partitions.with_columns(none.alias(name) for name in names)
+    key = ["topic", "partition"]
+    return (
+        partitions.join(moving, on=key, how="left", maintain_order="left")
+        .with_columns(pl.col("adding_replicas").list.set_intersection("replicas"))
+        .with_columns(pl.col(name).fill_null(none) for name in names)
+    )
+
+
 def read_log_directories(
     wire: Wire, brokers: Iterable[int], deadline: Deadline
 ) -> tuple[dict[int, LogDirectories | str], pl.DataFrame]:

@@ -26,7 +26,6 @@ from collectors.kafka.protocol.fetch_requests import (
 from collectors.kafka.protocol.many_partitions import OffsetsRequest
 from collectors.kafka.protocol.topic_records import AskedPartitions, TopicRecords
 from collectors.source.rows import columns_frame, distinct
-from lake.replication import IS_UNDER_REPLICATED
 
 _EARLIEST, _LATEST = -2, -1
 _PARTITION = ["topic", "partition"]
@@ -77,10 +76,14 @@ def read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> pl
 
 
 def out_of_sync(partitions: pl.DataFrame) -> pl.DataFrame:
-    """Return the replicas that are not in sync: topic, partition, broker_id."""
-    lacking = pl.col("replicas").list.set_difference("in_sync_replicas")
+    """Return the replicas that are not in sync: topic, partition, broker_id.
+
+    Those that a reassignment is just adding are among them.
+    """
+    replicas, in_sync = pl.col("replicas"), pl.col("in_sync_replicas")
+    lacking = replicas.list.set_difference(in_sync)
     return (
-        partitions.filter(IS_UNDER_REPLICATED)
+        partitions.filter(in_sync.list.len() < replicas.list.len())
         .select(*_PARTITION, lacking.alias("broker_id"))
         .explode("broker_id")
         .drop_nulls("broker_id")

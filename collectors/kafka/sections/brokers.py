@@ -9,10 +9,15 @@ from typing import Any
 import polars as pl
 
 from collectors.errors import CollectorError, UnsupportedError
-from collectors.kafka.cluster.broker_reads import LogDirectories
+from collectors.kafka.cluster.broker_reads import (
+    REASSIGNMENTS_SCHEMA,
+    LogDirectories,
+    with_reassignments,
+)
 from collectors.kafka.poll.cluster_reads import ClusterReads
 from collectors.source.rows import frame
 from config.settings import ClusterSettings
+from lake.replication import IS_UNDER_REPLICATED
 from lake.schemas.tables import BROKERS
 
 
@@ -73,31 +78,27 @@ def collect(
 
 
 def _under_replicated(reads: ClusterReads) -> Mapping[int, int]:
-    """Return for each broker the replicas that it should hold and that are not in sync.
+    """Return which replicas under-replicated partitions lack, by the broker that should hold them.
 
-    A replica that a reassignment is just adding is not expected to be in sync yet; where
-    reassignments are unknown, it is counted.
+    Where reassignments are unknown, a replica that one is just adding is among them.
     """
-    behind = reads.metadata.value.partitions.select(
-        "topic",
-        "partition",
-        pl.col("replicas").list.set_difference("in_sync_replicas").alias("broker_id"),
-    ).filter(pl.col("broker_id").list.len() > 0)
-    lacking = behind.explode("broker_id")
     try:
         moving = reads.reassignments.value
     except CollectorError:
-        moving = None
-    if moving is not None and not moving.is_empty():
-        adding = moving.select("topic", "partition", "adding_replicas").explode("adding_replicas")
-        key = ["topic", "partition"]
-        lacking = lacking.join(
-            adding,
-            left_on=[*key, "broker_id"],
-            right_on=[*key, "adding_replicas"],
-            how="anti",
+        moving = pl.DataFrame(schema=REASSIGNMENTS_SCHEMA)
+    lacking = (
+        with_reassignments(reads.metadata.value.partitions, moving)
+        .filter(IS_UNDER_REPLICATED)
+        .select(
+            pl.col("replicas")
+            .list.set_difference("in_sync_replicas")
+            .list.set_difference("adding_replicas")
+            .explode()
         )
-    return dict(lacking["broker_id"].value_counts().iter_rows())
+        .to_series()
+        .drop_nulls()
+    )
+    return dict(lacking.value_counts().iter_rows())
 
 
 def _registrations(reads: ClusterReads) -> Mapping[int, bool] | None:

@@ -7,6 +7,7 @@ from datetime import datetime
 import polars as pl
 
 from collectors.errors import CollectorError, UnsupportedError
+from collectors.kafka.cluster.broker_reads import with_reassignments
 from collectors.kafka.cluster.eligible_leaders import ELIGIBLE_SCHEMA
 from collectors.kafka.cluster.offsets import slowest_follower
 from collectors.kafka.cluster.tiered_storage import TIERED_SCHEMA
@@ -122,18 +123,14 @@ def _with_tiers(reads: ClusterReads, rows: pl.DataFrame) -> pl.DataFrame:
 
 def _with_reassignments(reads: ClusterReads, rows: pl.DataFrame) -> pl.DataFrame:
     """Add which replicas come and go: empty lists where nothing moves, null where unknown."""
-    names = ("adding_replicas", "removing_replicas")
-    none = pl.lit([], pl.List(pl.Int32()))
     try:
-        moving = reads.reassignments.value
+        return with_reassignments(rows, reads.reassignments.value)
     except CollectorError as error:
         reads.report("reassignments are unknown", error)
-        return rows.with_columns(pl.lit(None, pl.List(pl.Int32())).alias(name) for name in names)
-    if moving.is_empty():
-        return rows.with_columns(none.alias(name) for name in names)
-    return rows.join(moving, on=_KEY, how="left", maintain_order="left").with_columns(
-        pl.col(name).fill_null(none) for name in names
-    )
+        unknown = pl.lit(None, pl.List(pl.Int32()))
+        return rows.with_columns(
+            unknown.alias("adding_replicas"), unknown.alias("removing_replicas")
+        )
 
 
 def _least_in_sync(reads: ClusterReads) -> dict[str, int]:

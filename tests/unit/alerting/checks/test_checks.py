@@ -12,7 +12,7 @@ import pytest
 
 from alerting.checks.model import CheckInput
 from alerting.checks.registry import CHECKS
-from alerting.evaluate.observations import evaluate_cluster, group_statuses, observe
+from alerting.evaluate.observations import evaluate_cluster, observe
 from alerting.inputs.frames import Frames
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.lifecycle import Alert, State, advance
@@ -33,6 +33,7 @@ from tests.unit.alerting.checks.check_world import (
     frame,
     table_rows,
 )
+from tests.unit.alerting.evaluate.polled_rows import classified
 
 OBJECTIVES = {"time_lag": 30.0, "lag": 100.0}
 RULES = {
@@ -89,7 +90,7 @@ def _long_ago() -> pl.DataFrame:
 
 
 def evaluated(name: str, frames: Frames, alerts: Mapping[str, Alert]) -> dict[str, Alert]:
-    evaluation = evaluate_cluster([RULES[name]], observe(frames, only=name), "c")
+    evaluation = evaluate_cluster([RULES[name]], observe(frames, classified, name), "c")
     return advance(alerts, evaluation, {}, frames.now)
 
 
@@ -266,7 +267,7 @@ class Recording(dict[str, pl.DataFrame]):
 def test_a_check_looks_at_the_tables_that_it_declares(name: str) -> None:
     frames = world(CASES[name], TRUE_UNTIL)
     tables = Recording(frames.tables)
-    given = CheckInput(frames=replace(frames, tables=tables), classify=group_statuses)
+    given = CheckInput(frames=replace(frames, tables=tables), classify=classified)
     assert [one for one in CHECKS[name].evaluate(given) if one.value is not None]
     declared = {table.name for table in CHECKS[name].sources}
     assert tables.asked | {"collections"} == declared | {"collections"}
@@ -284,6 +285,6 @@ def test_a_reason_is_new_only_where_the_source_was_watched_before(
         rows = [(poll, rare if poll >= seen_after else fine) for poll in range(now + 1)]
         tables = {"dead_letters": frame(DEAD_LETTERS, rows)}
         frames = Frames(cluster="c", now=at(now).timestamp(), tables=tables)
-        given = CheckInput(frames=frames, classify=group_statuses)
+        given = CheckInput(frames=frames, classify=classified)
         told += [seen.value for seen in CHECKS["dead_letter_new_reason"].observe(given)]
     assert (1.0 in told) is is_new

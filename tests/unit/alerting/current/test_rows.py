@@ -184,7 +184,7 @@ def test_what_is_unknown_is_null() -> None:
         frames=frames,
         statuses={},
         clear_partitions=pl.DataFrame(schema=PARTITION_LAG),
-        seen=observe(frames),
+        seen=observe(frames, lambda _: {}),
     )
     (row,) = current_rows(found, (), {})[CLUSTER_STATUS].iter_rows(named=True)
     unknown = {name for name, value in row.items() if value is None}
@@ -309,7 +309,7 @@ def test_a_cluster_without_kafka_has_the_rows_that_the_long_way_gives(
         frames=frames,
         statuses={},
         clear_partitions=pl.DataFrame(schema=PARTITION_LAG),
-        seen=observe(frames),
+        seen=observe(frames, lambda _: {}),
     )
     alerts = advanced({}, found, DEFAULT_ALERT_RULES)
 

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
 
+from alerting.evaluate.status_history import GroupMemory
+from alerting.inputs.frames import Frames
+from alerting.inputs.windows import GroupKey
+from alerting.status.model import GroupStatus
+from config.settings import LakeSettings
 from lake.schemas.model import Table
 from lake.schemas.tables import COLLECTIONS
+from lake.storage.store import Lake
 
 NOW = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
 SECTIONS = ("brokers", "partitions", "groups", "group_offsets", "dead_letters")
+
+
+def classified(frames: Frames) -> Mapping[GroupKey, GroupStatus]:
+    """Return what groups do by the rows alone: what a memory finds that has no past."""
+    nowhere = Lake(LakeSettings(uri="/nonexistent/lake"))
+    return GroupMemory(nowhere).statuses(frames)
 
 
 def rows(table: Table, *given: dict[str, Any], seconds_ago: float = 0.0) -> pl.DataFrame:

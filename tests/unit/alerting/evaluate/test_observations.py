@@ -21,7 +21,7 @@ from lake.schemas.tables import (
     PARTITIONS,
     QUEUES,
 )
-from tests.unit.alerting.evaluate.polled_rows import NOW, collected, rows
+from tests.unit.alerting.evaluate.polled_rows import NOW, classified, collected, rows
 
 
 def look(
@@ -29,7 +29,7 @@ def look(
 ) -> CheckedCluster:
     tables = {table.name: frame for table, frame in frames}
     tables["collections"] = collected() if collections is None else collections
-    return observe(Frames(cluster="c", now=NOW.timestamp(), tables=tables))
+    return observe(Frames(cluster="c", now=NOW.timestamp(), tables=tables), classified)
 
 
 def found(seen: CheckedCluster) -> dict[str, dict[str, str]]:
@@ -136,7 +136,7 @@ def test_an_alert_of_a_stopped_group_says_who_starts_it(kind: str, expected: str
     frame = rows(GROUPS, {"group": "connect-export", "members": 0, "kind": kind})
     frames = Frames(cluster="demo", now=now, tables={"groups": frame, "collections": collected()})
 
-    seen = observe(frames, "stopped", lambda _: {key: status}).observations
+    seen = observe(frames, lambda _: {key: status}, "stopped").observations
 
     reported = {one.what: one.step for one in seen if one.check == "stopped"}
     assert expected in reported["connect-export stopped"]
@@ -185,9 +185,9 @@ def test_a_monitor_that_has_just_started_gives_the_collectors_time() -> None:
         errors={},
         watched_since=NOW.timestamp() - 30,
     )
-    assert found(observe(just_started)) == {}
+    assert found(observe(just_started, classified)) == {}
     still_late = dataclasses.replace(just_started, watched_since=NOW.timestamp() - 61)
-    assert {"DataStale", "NothingCollected"} <= found(observe(still_late)).keys()
+    assert {"DataStale", "NothingCollected"} <= found(observe(still_late, classified)).keys()
 
 
 def test_a_restart_during_an_outage_leaves_its_alerts_as_they_are() -> None:
@@ -199,7 +199,8 @@ def test_a_restart_during_an_outage_leaves_its_alerts_as_they_are() -> None:
             tables=tables,
             errors={},
             watched_since=NOW.timestamp() - 30,
-        )
+        ),
+        classified,
     )
     values = {one.check: one.value for one in seen.observations}
     assert values["nothing_collected"] is None
@@ -216,7 +217,8 @@ def test_what_never_worked_is_given_a_minute_to_start(watched: float, expected: 
             tables=tables,
             errors={},
             watched_since=NOW.timestamp() - watched,
-        )
+        ),
+        classified,
     )
     assert ("NothingCollected" in found(seen)) is expected
     assert ("DataStale" in found(seen)) is expected

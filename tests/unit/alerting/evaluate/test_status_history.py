@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 from alerting.__main__ import app
 from alerting.evaluate import status_history
-from alerting.evaluate.observations import group_statuses
 from alerting.evaluate.status_history import GroupMemory
 from alerting.inputs.lake_rows import read_range
 from alerting.inputs.windows import GroupKey
@@ -27,7 +26,7 @@ from lake.schemas.tables import (
     GROUPS,
 )
 from lake.storage.store import Lake
-from tests.unit.alerting.evaluate.polled_rows import NOW, collected, rows
+from tests.unit.alerting.evaluate.polled_rows import NOW, classified, collected, rows
 
 
 def written(lake: Lake, at: datetime, *, frozen: bool, reads_offsets: bool = True) -> None:
@@ -71,7 +70,7 @@ def test_a_memory_says_what_the_rows_say(lake: Lake) -> None:
     memory = GroupMemory(lake)
     key = GroupKey("c", "g")
     full = read_range(lake, "c", NOW.timestamp(), NOW.timestamp())
-    assert memory.statuses(full)[key].status == group_statuses(full)[key].status == "STALLED"
+    assert memory.statuses(full)[key].status == "STALLED"
     for tick in range(1, 4):
         at = NOW + timedelta(seconds=15 * tick)
         written(lake, at, frozen=True)
@@ -139,7 +138,7 @@ def test_after_a_restart_the_past_is_read_from_the_lake(job_of_an_hour_ago: Lake
     frames = read_range(job_of_an_hour_ago, "c", NOW.timestamp(), NOW.timestamp())
     key = GroupKey("c", "g")
 
-    assert group_statuses(frames)[key].status == "STOPPED"
+    assert classified(frames)[key].status == "STOPPED"
     status = GroupMemory(job_of_an_hour_ago).statuses(frames)[key]
     assert status.status == "OK"
     assert status.reason.startswith("Between runs")

@@ -11,7 +11,7 @@ from app.style.charts.base import Axis
 from app.style.charts.lines import Band, Ghost, Line, columns_chart
 from app.style.theme import LIGHT
 from app.ui.advice.forecast import holds
-from app.ui.seasons import Usual, delta, usual
+from app.ui.seasons import Usual, changed, delta, usual
 
 MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
 WEEK = pl.DataFrame(
@@ -45,6 +45,28 @@ def test_a_rate_is_compared_with_what_is_usual(
     known: Usual | None, value: float | None, said: tuple[str, str]
 ) -> None:
     assert delta(known, value, "all") == said
+
+
+def test_what_has_changed_within_a_week_is_said_the_newest_first() -> None:
+    def change(metric: str, hours_ago: int, kind: str = "step") -> dict[str, object]:
+        at = MONDAY - timedelta(hours=hours_ago)
+        return {
+            **{"metric": metric, "kind": kind, "changed_at": at, "before": 43.0, "after": 61.0},
+            **{"ratio": 1.42, "generated": kind == "growth" or None},
+        }
+
+    rows = pl.DataFrame(
+        [
+            change("arrival_per_second", 24 * 8),
+            change("consumption_per_second", 72, "growth"),
+            change("arrival_per_second", 58),
+        ],
+    )
+    assert changed(rows, MONDAY, UTC) == (
+        "Changed within a week: arriving 43/s before 20 Nov 14:00, 61/s after it; "
+        "consumed 43/s before 20 Nov 00:00, 61/s now, 1.4 times a week (generated history)"
+    )
+    assert changed(rows.head(1), MONDAY, UTC) is None
 
 
 @pytest.mark.parametrize(

@@ -133,11 +133,25 @@ def test_group_facts_from_rows() -> None:
     assert found.topics["orders"].retention.bytes_per_partition is None
 
 
-def test_no_commit_in_all_that_is_looked_at_is_a_stall() -> None:
-    """An alert waits for half an hour of sight; here are never more than ten minutes."""
+def test_a_group_that_may_commit_once_an_hour_does_not_stall_within_ten_minutes() -> None:
     found = group_facts(offsets(consumed=0), groups(), topics(), partitions())[KEY]
 
+    assert {found.status.status, *(part.status.status for part in found.partitions)} == {
+        Status.UNKNOWN
+    }
+    (advice,) = advice_on(found)
+    assert advice.kind is AdviceKind.UNKNOWN
+    assert "alerting service" in (advice.unknown_reason or "")
+
+
+def test_no_commit_in_all_that_is_looked_at_is_a_stall_where_others_commit() -> None:
+    """An alert waits for half an hour of sight; here are never more than ten minutes."""
+    stuck = pl.col("partition") == 2
+    rows = pl.concat([offsets().filter(~stuck), offsets(consumed=0).filter(stuck)])
+    found = group_facts(rows, groups(), topics(), partitions())[KEY]
+
     assert found.status.status is Status.STALLED
+    assert AdviceKind.BLOCKED_PARTITION in [one.kind for one in advice_on(found)]
 
 
 def test_a_partition_is_what_the_alerting_service_found_it_to_be() -> None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from bench.support import synthetic_cluster as cluster
 from collectors.errors import CollectorError, SwitchedOffError
+from collectors.kafka.cluster import broker_reads
 from collectors.kafka.poll import read_cluster as sequence
 from collectors.kafka.poll.cluster_reads import ClusterReads
 from collectors.kafka.poll.memory import Memory
+from collectors.kafka.poll.outcome import Outcome
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.librdkafka import validate
 from collectors.kafka.protocol.poll_context import PollContext
@@ -23,6 +27,7 @@ from collectors.source.model import SectionResult
 from collectors.source.section import run_collector
 from collectors.source.shared_facts import SharedFacts
 from config.settings import ClusterSettings
+from lake.replication import with_replication
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 TOPIC = cluster.topic_name(0)
@@ -104,6 +109,50 @@ def test_ends_have_the_time_at_which_they_were_read(polled: Polled) -> None:
     assert TOPIC in known.partitions["topic"]
     _, times = known.timelines.oldest(np.arange(len(known.timelines)))
     assert (times >= NOW.timestamp() + 2.0).all()
+
+
+ADDED = 9
+IN_SYNC = [1, 2]
+BEING_ADDED = Outcome(
+    found=pl.DataFrame(
+        [(TOPIC, 0, [ADDED], [2])], schema=broker_reads.REASSIGNMENTS_SCHEMA, orient="row"
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("replicas", "moving", "lacking"),
+    [
+        pytest.param([*IN_SYNC, ADDED], BEING_ADDED, set(), id="one is being added"),
+        pytest.param([*IN_SYNC, 3, ADDED], BEING_ADDED, {3}, id="and another lacks"),
+        pytest.param([*IN_SYNC, 3], BEING_ADDED, {3}, id="the move began after the metadata"),
+        pytest.param(
+            [*IN_SYNC, ADDED], Outcome(error=CollectorError("no")), {ADDED}, id="moves unknown"
+        ),
+    ],
+)
+def test_brokers_and_partitions_agree_on_what_is_under_replicated(
+    polled: Polled, replicas: list[int], moving: Outcome[pl.DataFrame], lacking: set[int]
+) -> None:
+    reads = polled.poll()
+    topics = reads.topics.value
+    rows = topics.partitions.filter(topic=TOPIC, partition=0).with_columns(
+        pl.lit(replicas, pl.List(pl.Int32)).alias("replicas"),
+        pl.lit(IN_SYNC, pl.List(pl.Int32)).alias("in_sync_replicas"),
+    )
+    seen = replace(
+        reads,
+        metadata=Outcome(found=replace(reads.metadata.value, partitions=rows)),
+        topics=Outcome(found=replace(topics, partitions=rows)),
+        reassignments=moving,
+    )
+    brokers, partitions = (
+        run_collector(name, SECTIONS[name].collect, seen, polled.settings, NOW).frames[name]
+        for name in ("brokers", "partitions")
+    )
+    behind = brokers.filter(pl.col("under_replicated") > 0)["broker_id"]
+    assert set(behind) == lacking
+    assert with_replication(partitions)["is_under_replicated"].to_list() == [bool(lacking)]
 
 
 def test_what_is_switched_off_costs_no_request(servers: str) -> None:
