@@ -220,14 +220,14 @@ def tls_context(settings: HttpSettings) -> ssl.SSLContext:
         SettingsError: A file cannot be read or is not PEM.
     """
     files = [settings.ca_file, settings.certificate_file, settings.key_file]
-    for file in files:
-        if file is not None and not file.is_file():
-            raise SettingsError(f"{settings.name}: the file {file} does not exist")
     try:
+        for file in files:
+            if file is not None and not file.is_file():
+                raise SettingsError(f"{settings.name}: the file {file} does not exist")
         context = ssl.create_default_context(cafile=settings.ca_file)
         if settings.certificate_file is not None:
             context.load_cert_chain(settings.certificate_file, settings.key_file)
-    except (ssl.SSLError, OSError) as error:
+    except OSError as error:  # of TLS, too
         names = ", ".join(str(file) for file in files if file is not None)
         raise SettingsError(f"{settings.name}: {names} cannot be used: {error}") from None
     return context

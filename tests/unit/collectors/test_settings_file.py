@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import SecretStr, ValidationError
 
 from collectors.errors import SettingsError
 from collectors.registry import make_sources, source_specs
 from collectors.service.polling import Plan
 from collectors.settings_file import SettingsFile
 from config.load import load
+from config.settings import Settings
 
 SHOP = "clusters:\n  - {name: shop, bootstrap_servers: 'kafka:9092'}\n"
 OTHER = "  - {name: other, bootstrap_servers: 'kafka:9192'}\n"
@@ -35,6 +39,7 @@ class Reloading:
     def apply(self, plan: Plan) -> None:
         if self.refusal is not None:
             raise SettingsError(self.refusal)
+        plan.make()
         self.applied.append(plan)
 
     def look(self) -> bool:
@@ -72,6 +77,14 @@ def test_a_changed_file_is_applied_once(reloading: Reloading) -> None:
             "file /nowhere/password cannot be read",
             id="missing secret",
         ),
+        pytest.param(
+            SHOP + CONNECT.replace("}", f", ca_file: /{'a' * 300}}}"),
+            "main: /aaa",
+            id="a path that cannot be looked at",
+        ),
+        pytest.param(
+            SHOP + CONNECT.replace("}", ', ca_file: "a\\0b"}'), "main: ", id="no path at all"
+        ),
     ],
 )
 def test_what_cannot_be_used_changes_nothing_and_is_said_once(
@@ -88,6 +101,36 @@ def test_what_cannot_be_used_changes_nothing_and_is_said_once(
     assert reloading.look()
     assert reloading.file.problem is None
     assert len(reloading.applied) == 1
+
+
+@pytest.mark.parametrize("odd", ["", "\0", "é\n", "x" * 300, "9" * 400, "9" * 5000, "[", "/", "=,"])
+def test_no_text_in_a_file_raises_what_nobody_expects(
+    odd: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere")  # the system's authorities take long to read
+    properties = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.client.id": "headroom",
+        "sasl.oauthbearer.client.secret": SecretStr("a long secret"),
+        "sasl.oauthbearer.token.endpoint.url": "http://tokens",
+        "ssl.ca.location": "",
+    }
+    keys = (*properties, "https.ca.location", "ssl.certificate.location", "reconnect.backoff.ms")
+    for key in keys:
+        one = {"name": "shop", "bootstrap_servers": "kafka:9092"}
+        _try({"clusters": [one | {"properties": properties | {key: odd}}]})
+    for key in ("url", "ca_file", "certificate_file", "username"):
+        server = {"name": "main", "url": "http://connect", "password": SecretStr("a long secret")}
+        one = {"name": "shop", "bootstrap_servers": "kafka:9092"}
+        _try({"clusters": [one], "connect": [server | {"username": "headroom", key: odd}]})
+
+
+def _try(content: dict[str, Any]) -> None:
+    with suppress(ValidationError, SettingsError):
+        for source in make_sources(Settings(**content)):
+            source.close()
 
 
 def test_a_source_that_cannot_work_is_said_like_a_bad_file(reloading: Reloading) -> None:
