@@ -156,15 +156,58 @@ def test_a_secret_that_comes_later_is_found(reloading: Reloading, tmp_path: Path
     assert reloading.file.problem is None
 
 
+def test_a_secret_that_rotates_alone_is_taken_over(reloading: Reloading, tmp_path: Path) -> None:
+    for name in ("password", "token"):
+        (tmp_path / f"{name}-1").write_text("the-first")
+        (tmp_path / f"{name}-2").write_text("the-second-one")
+        (tmp_path / name).symlink_to(f"{name}-1")  # as Kubernetes does
+    reloading.write(
+        "clusters:\n  - name: shop\n    bootstrap_servers: kafka:9092\n"
+        f"    properties: {{sasl.password: {{file: {tmp_path}/password}}}}\n"
+        f"prometheus: [{{name: main, url: 'http://p', token: {{file: {tmp_path}/token}}}}]\n"
+    )
+    reloading.look()
+    reloading.look()
+    assert len(reloading.applied) == 1
+    for name, source in (("password", "kafka"), ("token", "prometheus/main")):
+        (tmp_path / name).unlink()
+        (tmp_path / name).symlink_to(f"{name}-2")
+        reloading.look()
+        reloading.look()
+        *_, before, after = reloading.applied
+        assert [key for key in after.specs if after.specs[key] != before.specs[key]] == [
+            ("shop", source)
+        ]
+    assert len(reloading.applied) == 3
+    assert reloading.file.problem is None
+
+
+def test_a_secret_that_the_service_was_started_with_rotates(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("the-first")
+    path = tmp_path / "headroom.yaml"
+    path.write_text(SHOP + f"prometheus: [{{name: a, url: 'http://p', token: {{file: {token}}}}}]")
+    settings = load(path)
+    token.write_text("the-second-one")  # before anybody looked
+    applied: list[Plan] = []
+    SettingsFile(path, settings).look(applied.append)
+    assert len(applied) == 1
+
+
 def test_a_signal_reads_secrets_again(reloading: Reloading, tmp_path: Path) -> None:
     password = tmp_path / "password"
-    password.write_text("the first one")
+
+    def write(text: str) -> None:
+        password.write_text(text)
+        os.utime(password, (1, 1))
+
+    write("the first one")
     reloading.write(
         "clusters:\n  - name: shop\n    bootstrap_servers: kafka:9092\n"
         f"    properties: {{sasl.password: {{file: {password}}}}}\n"
     )
     reloading.look()
-    password.write_text("the second one")
+    write("the other one")  # of one size, at one time
     reloading.look()
     assert len(reloading.applied) == 1
     reloading.file.read_again()
