@@ -223,7 +223,7 @@ def read_cluster(
         samples=samples,
         known_brokers=memory.brokers.by_id,
         failures=wire.failures,
-        throttled_seconds=wire.throttled_seconds,
+        throttled_seconds=wire.take_throttled_seconds(),
         certificates=wire.certificates if shows_certificates else {},
         sinks=sinks,
         ditto_groups=shared.ditto_groups(settings.name),

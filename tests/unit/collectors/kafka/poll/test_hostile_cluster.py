@@ -303,7 +303,6 @@ class Brokers:
     """Brokers that all answer the same, by the name of the request."""
 
     failures: Mapping[int, str] = {}
-    throttled_seconds: Mapping[int, float] = {}
     certificates: Mapping[int, datetime] = {}
 
     def __init__(self, said: Mapping[str, Any]) -> None:
@@ -326,6 +325,9 @@ class Brokers:
 
     def any(self, make: Callable[[], Any], deadline: Deadline) -> Any:
         return self._answer(make(), BROKERS[0])
+
+    def take_throttled_seconds(self) -> Mapping[int, float]:
+        return {}
 
     forwarded = any
 
