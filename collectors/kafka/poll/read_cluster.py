@@ -154,6 +154,8 @@ def read_cluster(
     registrations = unless_off(
         "registrations", lambda: memory.registrations.read(context, brokers())
     )
+    if metadata.found is not None:
+        memory.brokers.forget_removed(metadata.found, registrations)
     found = attempt(
         lambda: memory.settings.read(
             context,

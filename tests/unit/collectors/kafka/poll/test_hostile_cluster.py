@@ -368,10 +368,13 @@ def places(request: Any) -> set[tuple[str, int]] | None:
     return None
 
 
-def poll(wire: Brokers) -> dict[str, SectionResult]:
-    context = PollContext(wire=cast(Wire, wire), deadline=Deadline(60.0, 30.0), now=NOW)
+def poll(
+    wire: Brokers, memory: Memory | None = None, tick: float = 0.0
+) -> dict[str, SectionResult]:
+    deadline = Deadline(60.0, 30.0)
+    context = PollContext(wire=cast(Wire, wire), deadline=deadline, now=NOW, tick=tick)
     selection = Selection(topic=bool, group=bool)
-    reads = read_cluster(context, SETTINGS, selection, Memory(), SharedFacts())
+    reads = read_cluster(context, SETTINGS, selection, memory or Memory(), SharedFacts())
     stamp = Stamp.new("kafka", "c", NOW)
     found = {}
     for name, section in SECTIONS.items():
