@@ -399,6 +399,19 @@ def test_every_answer_is_read() -> None:
     assert {name for name, one in found.items() if one.rows} >= SECTIONS.keys() - WITHOUT_ROWS
 
 
+def test_a_partition_that_its_leader_leaves_out_is_unknown_and_not_gone() -> None:
+    said = answers()
+    for kind in ("ListOffsetsRequest", "ListOffsetsRequest: starts"):
+        (orders,) = [topic for topic in said[kind].topics if topic.name == "orders"]
+        del orders.partitions[1]
+    found = poll(Brokers(said))
+    for table in ("partitions", "group_offsets"):
+        rows = found[table].frames[table].filter(topic="orders", partition=1)
+        assert set(rows["unknown_reason"]) == {"the leader did not tell of the partition"}
+        assert rows["log_end"].null_count() == rows.height > 0
+    assert found["group_offsets"].status == "partial"
+
+
 WITHOUT_ROWS = {"commit_log", "cluster_events"}  # at a first poll
 TEXTS = ("", "\x00", "x" * 300, "²", "nan", "true", "2147483648", None)
 NUMBERS = (-1, 0, 1, 99, 2**31 - 1, -(2**31))
