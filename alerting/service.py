@@ -33,8 +33,8 @@ from alerting.rules.matchers import MaintenanceWindow, Silence
 from alerting.rules.rule_file import RuleSet, rules_left, usable_rules
 from config.alerting import TargetSettings
 from config.errors import ConfigError
-from config.load import stamp_of
 from config.settings import Settings
+from config.stamp import stamp_of
 from lake.errors import LakeError, LeaseLostError
 from lake.maintenance.lease import Hold
 from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES

@@ -16,9 +16,10 @@ from collectors.service.polling import Plan
 from collectors.source.repeat_filter import RepeatFilter
 from collectors.source.shared_facts import SharedFacts
 from config.errors import ConfigError
-from config.load import load, stamp_of
-from config.secret import hide
+from config.load import load
+from config.secret import file_secrets, hide
 from config.settings import Settings
+from config.stamp import stamp_of
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ class SettingsFile:
         self._started_with = settings
         self._shared = SharedFacts()
         self._stamp = stamp_of(path)
+        self._secrets = list(file_secrets(settings))
         self._refused = False
         self._repeats = RepeatFilter()
         self.problem: str | None = None
@@ -48,17 +50,21 @@ class SettingsFile:
         self._stamp = None
 
     def look(self, apply: Callable[[Plan], None]) -> bool:
-        """Apply the file if it was written anew.
+        """Apply the file if it, or a file of a secret, was written anew.
 
         Returns:
             Whether ``problem`` has changed, or is worth to be said again.
         """
         stamp = stamp_of(self._path)
-        if stamp == self._stamp and not self._refused:
+        is_same = stamp == self._stamp and all(
+            stamp_of(secret.file) == secret.stamp for secret in self._secrets
+        )
+        if is_same and not self._refused:
             return False
         self._stamp = stamp
         try:
             settings = load(self._path)
+            self._secrets = list(file_secrets(settings))
             apply(self.plan(settings))
         except (ConfigError, SettingsError) as error:
             self._refused = True

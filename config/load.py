@@ -99,17 +99,6 @@ def _size(node: yaml.Node, sizes: dict[int, int]) -> int:
     return sizes[id(node)]
 
 
-def stamp_of(path: Path | None) -> tuple[float, int] | None:
-    """Return what changes when a file is written anew; None where there is none."""
-    if path is None:
-        return None
-    try:
-        found = path.stat()
-    except (OSError, ValueError):  # ValueError: a path with a zero byte
-        return None
-    return found.st_mtime, found.st_size
-
-
 def load(path: Path) -> Settings:
     """Read the configuration, apply the environment, check everything.
 

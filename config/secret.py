@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, SecretStr
+
+from config.stamp import Stamp, stamp_of
 
 HOW = "write {env: NAME} or {file: PATH}"
 HIDDEN = "***"
@@ -14,6 +17,33 @@ HIDDEN = "***"
 # Shorter ones would tear texts to pieces.
 _SHORTEST_HIDDEN = 6
 _hidden: set[str] = set()
+
+
+class FileSecret(SecretStr):
+    """A secret that was read from a file.
+
+    Attributes:
+        file: The file.
+        stamp: What the file was like just before.
+    """
+
+    def __init__(self, secret: str, file: Path, stamp: Stamp | None) -> None:
+        super().__init__(secret)
+        self.file = file
+        self.stamp = stamp
+
+
+def file_secrets(settings: Any) -> Iterator[FileSecret]:
+    """Return the secrets of settings that were read from files."""
+    if isinstance(settings, FileSecret):
+        yield settings
+    elif isinstance(settings, BaseModel):
+        yield from file_secrets(dict(settings))
+    elif isinstance(settings, dict):
+        yield from file_secrets(list(settings.values()))
+    elif isinstance(settings, list):
+        for each in settings:
+            yield from file_secrets(each)
 
 
 def resolve_secret(value: Any) -> SecretStr:
@@ -34,16 +64,20 @@ def resolve_secret(value: Any) -> SecretStr:
         if not secret:
             state = "empty" if str(name) in os.environ else "not set"
             raise ValueError(f"the environment variable {name} is {state}")
+        found = SecretStr(secret)
     else:
+        file = Path(str(name))
+        stamp = stamp_of(file)
         try:
-            secret = Path(str(name)).read_text(encoding="utf-8").strip()
+            secret = file.read_text(encoding="utf-8").strip()
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise ValueError(f"the secret's file {name} cannot be read: {reason}") from None
         if not secret:
             raise ValueError(f"the secret's file {name} is empty")
+        found = FileSecret(secret, file, stamp)
     keep_hidden(secret)
-    return SecretStr(secret)
+    return found
 
 
 def keep_hidden(secret: str) -> None:

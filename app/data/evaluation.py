@@ -19,7 +19,7 @@ from alerting.rules.rule_file import usable_rules
 from app.data.alert_store import whole_store
 from app.data.background import Background
 from app.data.context import View
-from config.load import stamp_of
+from config.stamp import stamp_of
 from lake.schemas.model import Table
 from lake.storage.store import Lake
 

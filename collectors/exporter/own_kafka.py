@@ -211,8 +211,8 @@ _OF_BROKER = columns(
         "log_bytes": "Size of the logs on the broker.",
         "disk_total_bytes": "Size of its log volumes.",
         "disk_free_bytes": "Free space on them.",
-        "throttled_seconds": "How long it made the collector wait in its last poll, because a "
-        "quota is used up.",
+        "throttled_seconds": "How long it made the collector wait since the poll before, because "
+        "a quota is used up.",
         "certificate_expiry_timestamp_seconds": (
             "When the certificate expires that it showed to the collector.",
             pl.col("certificate_expires_at").dt.epoch("us") / 1e6,

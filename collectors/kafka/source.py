@@ -20,6 +20,7 @@ from collectors.kafka.poll.recall import recalled
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.librdkafka import validate
 from collectors.kafka.protocol.poll_context import PollContext
+from collectors.kafka.protocol.throttling import Throttling
 from collectors.kafka.sections.registry import SECTIONS
 from collectors.kafka.time_lag.recall import recalled_times
 from collectors.kafka.time_lag.timelines import CAPACITY
@@ -65,6 +66,7 @@ class KafkaSource:
         self.interval_seconds = interval_seconds
         self._shared = shared
         self._connections = validate(settings)
+        self._throttling = Throttling()
         self._wire = self._connect()
         # A poll asks for every name.
         remembered = lru_cache(_NAMES)
@@ -160,7 +162,9 @@ class KafkaSource:
 
     def _connect(self) -> Wire:
         client_id = self._settings.librdkafka()["client.id"]
-        return Wire(self._settings.bootstrap_servers, self._connections, client_id)
+        return Wire(
+            self._settings.bootstrap_servers, self._connections, client_id, self._throttling
+        )
 
 
 def kafka_sources(settings: Settings, shared: SharedFacts) -> Iterator[KafkaSource]:

@@ -126,13 +126,10 @@ class Poller:
             self._take(SectionResult.without_rows(POLL, at, "failed", failure), stamp)
         if self._snapshots is not None:
             self._snapshots.poll_ended(source)
-        log.info(
-            "%s duration=%.3fs rows=%d %s",
-            self._where,
-            time.monotonic() - start,
-            rows,
-            " ".join(statuses),
-        )
+        became = " ".join(statuses)
+        if self._repeats.should_log((source.cluster, source.name, "polled"), became):
+            took = time.monotonic() - start
+            log.info("%s duration=%.3fs rows=%d %s", self._where, took, rows, became)
 
     def _complain(self, result: SectionResult) -> None:
         """Log what is wrong with a section when that changes, and once an hour."""

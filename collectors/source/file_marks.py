@@ -24,7 +24,7 @@ def marks_of(files: Iterable[str], *, trusts_the_system: bool) -> Marks:
     for file in named:
         try:
             stat = os.stat(file)
-        except OSError:
+        except (OSError, ValueError):  # ValueError: a path with a zero byte
             marks.append((file, 0, 0, 0))
         else:
             marks.append((file, stat.st_mtime_ns, stat.st_size, stat.st_ino))

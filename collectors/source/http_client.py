@@ -70,8 +70,15 @@ class HttpClient:
 
     largest_bytes = 64 * 1024 * 1024
 
-    def __init__(self, settings: HttpSettings) -> None:
+    def __init__(self, settings: HttpSettings, context: ssl.SSLContext | None = None) -> None:
+        """Ask nothing yet.
+
+        Args:
+            settings: Where the server is, and how it is asked.
+            context: How to encrypt, in place of what the settings say.
+        """
         self.settings = settings
+        self._context = context
         self.problems: list[str] = []
         self._marks = _marks(settings)
         self._http = self._opened()
@@ -89,7 +96,7 @@ class HttpClient:
             base_url=settings.url,
             headers=headers,
             auth=auth,
-            verify=tls_context(settings),
+            verify=self._context or tls_context(settings),
             timeout=settings.request_timeout_seconds,
             limits=httpx.Limits(max_connections=4, max_keepalive_connections=2),
         )
@@ -127,10 +134,17 @@ class HttpClient:
             NotPermittedError: The credentials are right, the user's rights are not enough.
             CollectorError: No answer in time, refused, or an answer that is not JSON.
         """
+        return self._ask("GET", path, retry, params=params)
+
+    def post(self, path: str, form: Mapping[str, str]) -> Any:
+        """Return the JSON that the server answers to a form; with the limits and errors of get."""
+        return self._ask("POST", path, (), data=form)
+
+    def _ask(self, method: str, path: str, retry: Collection[int], **sent: Any) -> Any:
         pause = _FIRST_PAUSE_SECONDS
         while True:
             try:
-                return self._try(path, params)
+                return self._try(method, path, **sent)
             except NotNowError as error:
                 is_final = error.status is not None and error.status not in {*_BUSY, *retry}
                 if is_final or self._seconds_left < pause + _FIRST_PAUSE_SECONDS:
@@ -161,7 +175,7 @@ class HttpClient:
     def _seconds_left(self) -> float:
         return self._ends - time.monotonic()
 
-    def _try(self, path: str, params: Mapping[str, Any] | None) -> Any:
+    def _try(self, method: str, path: str, **sent: Any) -> Any:
         where = self.settings.url
         seconds = min(self.settings.request_timeout_seconds, self._seconds_left)
         if seconds <= 0:
@@ -170,7 +184,7 @@ class HttpClient:
         self.requests_sent += 1
         patience = httpx.Timeout(seconds, connect=seconds * _CONNECT_FRACTION)
         try:
-            with self._http.stream("GET", path, params=params, timeout=patience) as answer:
+            with self._http.stream(method, path, timeout=patience, **sent) as answer:
                 body = self._body(answer, ends)
                 status, challenged = answer.status_code, "www-authenticate" in answer.headers
         except httpx.ConnectTimeout:
@@ -220,14 +234,14 @@ def tls_context(settings: HttpSettings) -> ssl.SSLContext:
         SettingsError: A file cannot be read or is not PEM.
     """
     files = [settings.ca_file, settings.certificate_file, settings.key_file]
-    for file in files:
-        if file is not None and not file.is_file():
-            raise SettingsError(f"{settings.name}: the file {file} does not exist")
     try:
+        for file in files:
+            if file is not None and not file.is_file():
+                raise SettingsError(f"{settings.name}: the file {file} does not exist")
         context = ssl.create_default_context(cafile=settings.ca_file)
         if settings.certificate_file is not None:
             context.load_cert_chain(settings.certificate_file, settings.key_file)
-    except (ssl.SSLError, OSError) as error:
+    except OSError as error:  # of TLS, too
         names = ", ".join(str(file) for file in files if file is not None)
         raise SettingsError(f"{settings.name}: {names} cannot be used: {error}") from None
     return context

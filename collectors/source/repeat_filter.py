@@ -9,13 +9,14 @@ from dataclasses import dataclass
 
 AGAIN_SECONDS = 3600.0
 
-# How many seconds something took is no news.
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+# How much or how long is no news; who is. So only numbers that stand alone are left out: not those
+# of brokers, and not those that touch a letter, a hyphen, or another part of a name or an address.
+_NUMBER = re.compile(r"(?<![\w.:/-])(?<!broker )(?<!node )\d+(?:\.\d+)?(?![\w:/-]|\.\d)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Logged:
-    """What was logged last of something, without its numbers, and when."""
+    """What was logged last of something, without its figures, and when."""
 
     shape: str
     at: float

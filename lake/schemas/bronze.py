@@ -71,7 +71,7 @@ BROKERS = samples(
     registration="string",  # active; fenced: down or not ready; none: taken out of the cluster
     certificate_expires_at="timestamp",  # of the one that it showed to the collector
     version="string",  # the newest release of Kafka whose protocol it speaks
-    throttled_seconds="double",  # how long it made the collector wait in this poll: its quota
+    throttled_seconds="double",  # how long it made the collector wait since the last poll
     unknown_reason="string",
 )
 

@@ -16,7 +16,7 @@ from kafka.protocol.metadata import MetadataRequest
 from collectors.errors import CollectorError
 from collectors.kafka.cluster.metadata import PARTITIONS_SCHEMA
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
-from collectors.kafka.protocol.error_codes import LEADER_MOVES, reason
+from collectors.kafka.protocol.error_codes import LEADER_MOVES, NO_LEADER, NOT_TOLD, reason
 from collectors.kafka.protocol.fetch_requests import (
     ANY_REPLICA,
     CONSUMER,
@@ -177,7 +177,7 @@ def _read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> p
             _list_offsets(asked, _LATEST, READ_UNCOMMITTED),
             _list_offsets(asked, _LATEST, READ_COMMITTED),
         ]
-    frames = [_without_offsets(leaderless, "the partition has no leader")]
+    frames = [_without_offsets(leaderless, NO_LEADER)]
     # Each answer becomes columns as soon as it is there: all of them together take much memory.
     for leader, answers in wire.each(requests, deadline, answered_offsets).items():
         if isinstance(answers, CollectorError):
@@ -185,7 +185,9 @@ def _read_offsets(wire: Wire, partitions: pl.DataFrame, deadline: Deadline) -> p
             frames.append(_without_offsets(lost, str(answers)))
         else:
             frames.append(_offsets(answers))
-    return distinct(pl.concat(frames), _PARTITION)
+    found = distinct(pl.concat(frames), _PARTITION)
+    left_out = partitions.join(found, on=_PARTITION, how="anti")
+    return found if left_out.is_empty() else found.vstack(_without_offsets(left_out, NOT_TOLD))
 
 
 def _list_offsets(asked: AskedPartitions, time: int, isolation: int) -> Any:

@@ -53,7 +53,7 @@ class ClusterReads:
         commit_log: What the log of commits told; None where it is not followed.
         known_brokers: Every broker that is not taken out of the cluster, alive or not.
         failures: Broker: why it did not answer.
-        throttled_seconds: Broker: how long it asked to wait, since a quota was used up.
+        throttled_seconds: Broker: how long it asked to wait since the poll before.
         certificates: Broker: when the certificate expires that it showed.
         sinks: Sinks of Kafka Connect on this cluster.
         ditto_groups: Groups that Eclipse Ditto calls its own.

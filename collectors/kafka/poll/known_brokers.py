@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from collectors.errors import CollectorError, UnsupportedError
+from collectors.errors import CollectorError, SwitchedOffError, UnsupportedError
 from collectors.kafka.cluster.broker_reads import Quorum
 from collectors.kafka.cluster.metadata import Metadata, read_metadata
 from collectors.kafka.poll.outcome import Outcome
@@ -28,12 +28,24 @@ class KnownBrokers:
         """Read the cluster's layout, and take over which brokers there are."""
         found = read_metadata(context.wire, context.deadline)
         self._brokers |= {broker.broker_id: broker for broker in found.brokers}
-        # One that is in no metadata and holds nothing was taken out of the cluster.
-        alive = {broker.broker_id for broker in found.brokers}
-        replicas = found.partitions.select("replicas").explode("replicas").to_series()
-        for gone in self._brokers.keys() - alive - set(replicas.unique()):
-            del self._brokers[gone]
         return found
+
+    def forget_removed(
+        self, metadata: Metadata, registrations: Outcome[Mapping[int, bool]]
+    ) -> None:
+        """Forget brokers that were taken out of the cluster: those that are not registered.
+
+        Where brokers do not tell who is, one that holds no replica is taken for such a one. Its
+        replicas may be of topics that nobody here may describe.
+        """
+        error = registrations.error
+        if error is not None and not isinstance(error, UnsupportedError | SwitchedOffError):
+            return
+        alive = {broker.broker_id for broker in metadata.brokers}
+        replicas = metadata.partitions.select("replicas").explode("replicas").to_series()
+        kept = alive | set(replicas.unique()) | (registrations.found or {}).keys()
+        for gone in self._brokers.keys() - kept:
+            del self._brokers[gone]
 
 
 def controller_of(quorum: Outcome[Quorum], metadata: Outcome[Metadata]) -> int | None:

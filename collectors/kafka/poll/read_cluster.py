@@ -154,6 +154,8 @@ def read_cluster(
     registrations = unless_off(
         "registrations", lambda: memory.registrations.read(context, brokers())
     )
+    if metadata.found is not None:
+        memory.brokers.forget_removed(metadata.found, registrations)
     found = attempt(
         lambda: memory.settings.read(
             context,
@@ -223,7 +225,7 @@ def read_cluster(
         samples=samples,
         known_brokers=memory.brokers.by_id,
         failures=wire.failures,
-        throttled_seconds=wire.throttled_seconds,
+        throttled_seconds=wire.take_throttled_seconds(),
         certificates=wire.certificates if shows_certificates else {},
         sinks=sinks,
         ditto_groups=shared.ditto_groups(settings.name),

@@ -111,12 +111,6 @@ class BrokerClient:
         return time.monotonic() - heard
 
     @property
-    def throttled_seconds(self) -> float:
-        """How long this connection was asked to wait so far, because a quota was used up."""
-        connection = self._connection
-        return connection.throttled_seconds if connection else 0.0
-
-    @property
     def certificate_expires_at(self) -> datetime | None:
         """When the certificate expires that the broker showed on this connection."""
         connection = self._connection

@@ -25,6 +25,7 @@ from collectors.kafka.protocol.broker_client import BrokerClient
 from collectors.kafka.protocol.connection import as_it_is
 from collectors.kafka.protocol.connector import Connector
 from collectors.kafka.protocol.properties import ConnectionSettings
+from collectors.kafka.protocol.throttling import Address, Throttling
 
 _FORWARDED_SECONDS = 1.0
 """Patience with what a broker passes on to the controller: where there is none, it waits."""
@@ -67,23 +68,23 @@ class Deadline:
         return self.ends - time.monotonic()
 
 
-_Address = tuple[str, int]
-
-
 class Wire:
     """The connections to one cluster, for one thread."""
 
     def __init__(
-        self, bootstrap_servers: str, settings: ConnectionSettings, client_id: str
+        self,
+        bootstrap_servers: str,
+        settings: ConnectionSettings,
+        client_id: str,
+        throttling: Throttling | None = None,
     ) -> None:
-        self._connector = Connector(settings, client_id)
+        self._connector = Connector(settings, client_id, throttling)
         self._bootstrap = [_address(server) for server in bootstrap_servers.split(",")]
-        self._brokers: dict[int, _Address] = {}
-        self._clients: dict[_Address, BrokerClient] = {}
-        self._forwarding: dict[_Address, BrokerClient] = {}
-        self._preferred: _Address | None = None
+        self._brokers: dict[int, Address] = {}
+        self._clients: dict[Address, BrokerClient] = {}
+        self._forwarding: dict[Address, BrokerClient] = {}
+        self._preferred: Address | None = None
         self._failed_now: dict[int, CollectorError] = {}
-        self._throttled_before: dict[_Address, float] = {}
 
     @property
     def failures(self) -> Mapping[int, str]:
@@ -96,16 +97,17 @@ class Wire:
                 found.setdefault(broker, str(failure))
         return found
 
-    @property
-    def throttled_seconds(self) -> Mapping[int, float]:
-        """How long brokers asked this client to wait in this poll, since a quota was used up."""
-        found = {}
-        for broker, address in self._brokers.items():
-            client = self._clients.get(address)
-            if client is not None:
-                before = self._throttled_before.get(address, 0.0)
-                found[broker] = max(0.0, client.throttled_seconds - before)
-        return found
+    def take_throttled_seconds(self) -> Mapping[int, float]:
+        """Return how long each broker that is asked made the cluster's connections wait.
+
+        It is counted since this was last called, on all that share one ``Throttling``.
+        """
+        taken = self._connector.throttling.take()
+        return {
+            broker: taken.get(address, 0.0)
+            for broker, address in self._brokers.items()
+            if address in self._clients
+        }
 
     @property
     def certificates(self) -> Mapping[int, datetime]:
@@ -121,9 +123,6 @@ class Wire:
     def begin_poll(self) -> None:
         """Give every broker a new chance; within a poll none is asked again after it failed."""
         self._failed_now.clear()
-        self._throttled_before = {
-            address: client.throttled_seconds for address, client in self._clients.items()
-        }
 
     def meet(self, brokers: Sequence[Broker]) -> None:
         """Take over where the brokers are now, as the cluster says."""
@@ -256,7 +255,7 @@ class Wire:
             for client in clients.values():
                 client.close()
 
-    def _client(self, address: _Address, name: str, *, is_bootstrap: bool = False) -> BrokerClient:
+    def _client(self, address: Address, name: str, *, is_bootstrap: bool = False) -> BrokerClient:
         client = self._clients.get(address)
         if client is None:
             client = BrokerClient(self._connector, name, *address, is_bootstrap=is_bootstrap)
@@ -288,6 +287,6 @@ def _tells_most(error: CollectorError) -> int:
     return 1 if isinstance(error, NoAnswerError) else 2
 
 
-def _address(server: str) -> _Address:
+def _address(server: str) -> Address:
     host, _, port = server.strip().rpartition(":")
     return host.rpartition("://")[2].strip("[]"), int(port)

@@ -28,6 +28,7 @@ from kafka.protocol.broker_version_data import BrokerVersionData
 from collectors.errors import OF_ONE_REQUEST, CollectorError, ProtocolError
 from collectors.kafka.protocol.failures import translated
 from collectors.kafka.protocol.many_partitions import ManyPartitions
+from collectors.kafka.protocol.throttling import MOST_SECONDS
 
 _LARGEST_ANSWER = 256 * 2**20
 _UNANSWERED_BYTES = 32 * 2**10
@@ -83,23 +84,30 @@ class Connection:
         label: Names the broker in messages.
         throttled_until: Until when the broker does not want to be asked (KIP-219), in monotonic
             seconds.
-        throttled_seconds: How long it has made this client wait so far.
+        set_up_until: When the set-up must be done, in monotonic seconds; infinite once it is.
         heard_at: When its last bytes came, in monotonic seconds; infinite while they are decoded.
         renew_at: When to open another one: because the session ends, or to see whether a
             certificate that expires soon was replaced; None: it may stay open.
         certificate_expires_at: When the broker's certificate expires; None without encryption.
     """
 
-    def __init__(self, label: str, opened: socket.socket, client_id: str) -> None:
+    def __init__(
+        self,
+        label: str,
+        opened: socket.socket,
+        client_id: str,
+        on_throttled: Callable[[float], None],
+    ) -> None:
         self.label = label
         self.throttled_until = 0.0
-        self.throttled_seconds = 0.0
+        self.set_up_until = math.inf
         self.heard_at = time.monotonic()
         self.renew_at: float | None = None
         self.certificate_expires_at: datetime | None = None
         self.versions: BrokerVersionData | None = None
         self._socket = opened
         self._client_id = client_id
+        self._on_throttled = on_throttled
         self._correlation = 0
         self._closed = threading.Event()
 
@@ -142,19 +150,29 @@ class Connection:
             socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
         self._socket.close()
 
-    def encrypt(self, context: ssl.SSLContext, name: str, patience: float) -> None:
+    def encrypt(self, context: ssl.SSLContext, name: str) -> None:
         """Go on in an encrypted way.
 
         Args:
             context: How.
             name: What the server's certificate must be for.
-            patience: How many seconds it may take.
         """
-        self._socket.settimeout(patience)
+        self._socket.settimeout(self.at_most(math.inf))
         encrypted = context.wrap_socket(self._socket, server_hostname=name)
         self._socket = encrypted
         self.certificate_expires_at = _expires_at(encrypted.getpeercert(binary_form=True))
         self.heard_at = time.monotonic()
+
+    def at_most(self, patience: float) -> float:
+        """Return how many seconds may be waited now.
+
+        Raises:
+            TimeoutError: The set-up has taken too long.
+        """
+        left = self.set_up_until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return min(patience, left)
 
     def _exchange(
         self,
@@ -209,7 +227,7 @@ class Connection:
         throttled = self.throttled_until - time.monotonic()
         if throttled > 0 and self._closed.wait(throttled):
             raise ConnectionResetError("closed")
-        self._socket.settimeout(patience)
+        self._socket.settimeout(self.at_most(patience))
         self._socket.sendall(encoded)
 
     def _receive(self, patience: float) -> bytearray:
@@ -239,7 +257,8 @@ class Connection:
                 answer = response_class.decode(body)
         throttled = (getattr(answer, "throttle_time_ms", None) or 0) / 1000
         if throttled > 0:
-            self.throttled_seconds += throttled
+            throttled = min(throttled, MOST_SECONDS)
+            self._on_throttled(throttled)
             self.throttled_until = max(self.throttled_until, time.monotonic() + throttled)
         return answer
 
@@ -250,7 +269,7 @@ class Connection:
         while got < size:
             # A broker that asks for a pause reads and answers nothing before it is over.
             pause = max(0.0, self.throttled_until - time.monotonic())
-            self._socket.settimeout(patience + pause)
+            self._socket.settimeout(self.at_most(patience + pause))
             count = self._socket.recv_into(view[got:])
             if count == 0:
                 raise ConnectionResetError("the broker closed the connection")

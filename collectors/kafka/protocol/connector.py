@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import kafka.errors as kafka_errors
@@ -26,6 +28,7 @@ from collectors.kafka.protocol.sasl.kerberos import Tickets
 from collectors.kafka.protocol.sasl.settings import Sasl
 from collectors.kafka.protocol.sasl.tokens import TokenProvider, Tokens
 from collectors.kafka.protocol.sockets import addresses, connect
+from collectors.kafka.protocol.throttling import Throttling
 from collectors.kafka.protocol.tls_context import TlsContexts
 
 _CONNECT_SECONDS = 10.0
@@ -44,7 +47,10 @@ class Connector:
     Certificates, keys and tokens are those of the moment in which a connection is opened.
     """
 
-    def __init__(self, settings: ConnectionSettings, client_id: str) -> None:
+    def __init__(
+        self, settings: ConnectionSettings, client_id: str, throttling: Throttling | None = None
+    ) -> None:
+        self.throttling = throttling or Throttling()
         self.options = settings.sockets
         self._sasl = settings.sasl
         self._client_id = client_id
@@ -83,28 +89,33 @@ class Connector:
         Raises:
             CollectorError: It could not be opened; the text names the broker.
         """
-        patience = self.options.setup_seconds
         connection = None
         try:
             context = self._contexts.current() if self._contexts else None
             found = addresses(host, port, self.options, is_bootstrap=is_bootstrap)
-            until = time.monotonic() + min(patience, _CONNECT_SECONDS)
+            now, patience = time.monotonic(), self.options.setup_seconds
             try:
-                opened, address = connect(found, self.options, until)
+                opened, address = connect(
+                    found, self.options, now + min(patience, _CONNECT_SECONDS)
+                )
             except TimeoutError:
                 raise NoAnswerError(
                     f"{label}: no TCP connection in time; can its address and port be reached "
                     "from here, through every firewall?"
                 ) from None
-            connection = Connection(label, opened, self._client_id)
+            connection = Connection(
+                label, opened, self._client_id, partial(self.throttling.add, (host, port))
+            )
+            connection.set_up_until = now + patience
             if on_progress is not None:
                 on_progress(connection)
             if context is not None:
-                connection.encrypt(context, address.name, patience)
-            connection.versions = _ask_versions(connection, patience)
+                connection.encrypt(context, address.name)
+            connection.versions = _ask_versions(connection)
             if self._sasl is not None:
-                self._authenticate(connection, self._sasl, address.name, patience)
+                self._authenticate(connection, self._sasl, address.name)
             _look_again(connection)
+            connection.set_up_until = math.inf
         except BaseException as error:
             if connection is not None:
                 connection.close()
@@ -114,10 +125,10 @@ class Connector:
             raise reported from error
         return connection
 
-    def _authenticate(self, connection: Connection, sasl: Sasl, host: str, patience: float) -> None:
+    def _authenticate(self, connection: Connection, sasl: Sasl, host: str) -> None:
         label = connection.label
         request = SaslHandshakeRequest(mechanism=sasl.mechanism)
-        (handshake,) = connection.exchange([request], patience)
+        (handshake,) = connection.exchange([request], math.inf)
         if sasl.mechanism not in handshake.mechanisms:
             offered = ", ".join(handshake.mechanisms)
             raise SecurityError(
@@ -127,12 +138,14 @@ class Connector:
         mechanism = (
             self._tickets.mechanism(host)
             if self._tickets is not None
-            else get_sasl_mechanism(sasl.mechanism)(host=host, **self._options(sasl, patience))
+            else get_sasl_mechanism(sasl.mechanism)(
+                host=host, **self._options(sasl, connection.at_most(math.inf))
+            )
         )
         answer = None
         while not mechanism.is_done():
             (answer,) = connection.exchange(
-                [SaslAuthenticateRequest(mechanism.auth_bytes())], patience
+                [SaslAuthenticateRequest(mechanism.auth_bytes())], math.inf
             )
             if answer.error_code:
                 key = "sasl.username and sasl.password"
@@ -173,14 +186,14 @@ def _look_again(connection: Connection) -> None:
         connection.renew_at = at if connection.renew_at is None else min(connection.renew_at, at)
 
 
-def _ask_versions(connection: Connection, patience: float) -> BrokerVersionData:
+def _ask_versions(connection: Connection) -> BrokerVersionData:
     version = ApiVersionsRequest.max_version
     while True:
         request = ApiVersionsRequest(
             client_software_name="headroom", client_software_version="0.1.0"
         )
         request.API_VERSION = version
-        (answer,) = connection.exchange([request], patience)
+        (answer,) = connection.exchange([request], math.inf)
         if answer.error_code == 0:
             break
         if answer.error_code != kafka_errors.UnsupportedVersionError.errno or version == 0:

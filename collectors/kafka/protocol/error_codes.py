@@ -21,6 +21,9 @@ _MEANINGS = {
     78: "the partition's new leader does not know yet how far its log is committed",
 }
 
+NO_LEADER = _MEANINGS[5]
+NOT_TOLD = "the leader did not tell of the partition"
+
 GROUP_NOT_FOUND = 69
 COORDINATOR_MOVES = frozenset({14, 15, 16})
 """The broker that was asked does not coordinate the group just now: another one may."""

@@ -25,6 +25,7 @@ from collectors.kafka.protocol.tls_identity import (
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
+_MOST_DIGITS = 10
 _FAMILIES = {"any": socket.AF_UNSPEC, "v4": socket.AF_INET, "v6": socket.AF_INET6}
 _LOOKUPS = ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")
 
@@ -166,7 +167,7 @@ def _sockets(properties: Mapping[str, str]) -> SocketOptions:
 
 def _number(properties: Mapping[str, str], key: str) -> int:
     text = properties.get(key, "0")
-    if not (text.isascii() and text.isdigit()):
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
         raise SettingsError(f"{key}: must be a whole number")
     return int(text)
 

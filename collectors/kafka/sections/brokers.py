@@ -27,7 +27,7 @@ def collect(
     """Return the table ``brokers``.
 
     A dead broker vanishes from the cluster's metadata. It is known nevertheless: from earlier
-    polls, and as a replica of partitions.
+    polls, as long as it is registered, and as a replica of partitions.
     """
     metadata = reads.metadata.value
     replicas = metadata.partitions.select(pl.col("replicas").explode()).to_series().drop_nulls()
@@ -40,7 +40,7 @@ def collect(
     registrations = _registrations(reads)
     versions = reads.settings.value.versions
     rows = []
-    for broker_id in sorted(alive | replica_counts.keys()):
+    for broker_id in sorted(alive | replica_counts.keys() | reads.known_brokers.keys()):
         known = reads.known_brokers.get(broker_id)
         silent = reads.failures.get(broker_id)
         version = versions.get(broker_id)

@@ -10,6 +10,8 @@ import polars as pl
 from collectors.kafka.protocol.poll_context import PollContext
 from collectors.kafka.time_lag.record_times import LookedUp
 from collectors.kafka.time_lag.timestamp_lookups import (
+    COMPACTED,
+    NO_TIMESTAMP,
     NOT_PERMITTED,
     NOTHING_SENT,
     Place,
@@ -70,7 +72,8 @@ def _search(
     """Find the time of records by asking for offsets at times, which needs DESCRIBE alone.
 
     The first question is for the oldest record; each further one for the time at which the wanted
-    record lies if records came evenly. The points found stay for the next polls.
+    record lies if records came evenly. The points found stay for the next polls. An answer that
+    brings none nearer ends the search: the next question would be the same.
     """
     now = context.now.timestamp()
     open_items = {item.place: item for item in wanted}
@@ -97,8 +100,19 @@ def _search(
                 refusals[item] = f"time lag: {outcome}"
                 del open_items[place]
                 continue
+            before = known.records.bracket(item.offset, known.upper)
             if outcome is not None:
                 upper = known.upper
                 known.records.add(outcome[0], min(outcome[1], upper[1] if upper else now))
-            if outcome is None or known.time_at(item.offset, now) is not None:
+            if known.time_at(item.offset, now) is not None:
                 del open_items[place]
+            elif known.records.bracket(item.offset, known.upper) == before:
+                refusals[item] = f"time lag: {_why_not(item, guesses[place], outcome)}"
+                del open_items[place]
+
+
+def _why_not(item: Wanted, guess: float, outcome: tuple[int, float] | None) -> str:
+    """Say why the search ends with what a partition answered."""
+    if guess > 0.0:
+        return "no record nearer to it is found by its time"
+    return NO_TIMESTAMP if outcome is None or outcome[0] <= item.offset else COMPACTED

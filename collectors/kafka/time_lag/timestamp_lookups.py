@@ -10,7 +10,7 @@ from typing import Any
 
 from collectors.errors import CollectorError
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
-from collectors.kafka.protocol.error_codes import reason
+from collectors.kafka.protocol.error_codes import NO_LEADER, NOT_TOLD, reason
 from collectors.kafka.protocol.fetch_requests import (
     READ_UNCOMMITTED,
     Position,
@@ -81,7 +81,7 @@ def _fetch_once(
     for item in wanted:
         leader = leaders.get(item.place)
         if leader is None:
-            found[item] = "the partition has no leader"
+            found[item] = NO_LEADER
             continue
         # A request can ask for one offset of a partition.
         for places in batches[leader]:
@@ -115,11 +115,12 @@ def first_from(
         known.
     """
     by_leader: dict[int, list[Place]] = defaultdict(list)
+    found: dict[Place, tuple[int, float] | str | None] = {}
     for place in times:
         if place in leaders:
             by_leader[leaders[place]].append(place)
+        found[place] = NOT_TOLD if place in leaders else NO_LEADER
     asked = {leader: [_offsets_for(places, times)] for leader, places in by_leader.items()}
-    found: dict[Place, tuple[int, float] | str | None] = {}
     for leader, answers in wire.each(asked, deadline).items():
         if isinstance(answers, CollectorError):
             found.update(dict.fromkeys(by_leader[leader], str(answers)))

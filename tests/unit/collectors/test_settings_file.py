@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import SecretStr, ValidationError
 
 from collectors.errors import SettingsError
 from collectors.registry import make_sources, source_specs
 from collectors.service.polling import Plan
 from collectors.settings_file import SettingsFile
 from config.load import load
+from config.settings import Settings
 
 SHOP = "clusters:\n  - {name: shop, bootstrap_servers: 'kafka:9092'}\n"
 OTHER = "  - {name: other, bootstrap_servers: 'kafka:9192'}\n"
@@ -35,6 +39,7 @@ class Reloading:
     def apply(self, plan: Plan) -> None:
         if self.refusal is not None:
             raise SettingsError(self.refusal)
+        plan.make()
         self.applied.append(plan)
 
     def look(self) -> bool:
@@ -72,6 +77,14 @@ def test_a_changed_file_is_applied_once(reloading: Reloading) -> None:
             "file /nowhere/password cannot be read",
             id="missing secret",
         ),
+        pytest.param(
+            SHOP + CONNECT.replace("}", f", ca_file: /{'a' * 300}}}"),
+            "main: /aaa",
+            id="a path that cannot be looked at",
+        ),
+        pytest.param(
+            SHOP + CONNECT.replace("}", ', ca_file: "a\\0b"}'), "main: ", id="no path at all"
+        ),
     ],
 )
 def test_what_cannot_be_used_changes_nothing_and_is_said_once(
@@ -88,6 +101,36 @@ def test_what_cannot_be_used_changes_nothing_and_is_said_once(
     assert reloading.look()
     assert reloading.file.problem is None
     assert len(reloading.applied) == 1
+
+
+@pytest.mark.parametrize("odd", ["", "\0", "é\n", "x" * 300, "9" * 400, "9" * 5000, "[", "/", "=,"])
+def test_no_text_in_a_file_raises_what_nobody_expects(
+    odd: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere")  # the system's authorities take long to read
+    properties = {
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.client.id": "headroom",
+        "sasl.oauthbearer.client.secret": SecretStr("a long secret"),
+        "sasl.oauthbearer.token.endpoint.url": "http://tokens",
+        "ssl.ca.location": "",
+    }
+    keys = (*properties, "https.ca.location", "ssl.certificate.location", "reconnect.backoff.ms")
+    for key in keys:
+        one = {"name": "shop", "bootstrap_servers": "kafka:9092"}
+        _try({"clusters": [one | {"properties": properties | {key: odd}}]})
+    for key in ("url", "ca_file", "certificate_file", "username"):
+        server = {"name": "main", "url": "http://connect", "password": SecretStr("a long secret")}
+        one = {"name": "shop", "bootstrap_servers": "kafka:9092"}
+        _try({"clusters": [one], "connect": [server | {"username": "headroom", key: odd}]})
+
+
+def _try(content: dict[str, Any]) -> None:
+    with suppress(ValidationError, SettingsError):
+        for source in make_sources(Settings(**content)):
+            source.close()
 
 
 def test_a_source_that_cannot_work_is_said_like_a_bad_file(reloading: Reloading) -> None:
@@ -113,15 +156,58 @@ def test_a_secret_that_comes_later_is_found(reloading: Reloading, tmp_path: Path
     assert reloading.file.problem is None
 
 
+def test_a_secret_that_rotates_alone_is_taken_over(reloading: Reloading, tmp_path: Path) -> None:
+    for name in ("password", "token"):
+        (tmp_path / f"{name}-1").write_text("the-first")
+        (tmp_path / f"{name}-2").write_text("the-second-one")
+        (tmp_path / name).symlink_to(f"{name}-1")  # as Kubernetes does
+    reloading.write(
+        "clusters:\n  - name: shop\n    bootstrap_servers: kafka:9092\n"
+        f"    properties: {{sasl.password: {{file: {tmp_path}/password}}}}\n"
+        f"prometheus: [{{name: main, url: 'http://p', token: {{file: {tmp_path}/token}}}}]\n"
+    )
+    reloading.look()
+    reloading.look()
+    assert len(reloading.applied) == 1
+    for name, source in (("password", "kafka"), ("token", "prometheus/main")):
+        (tmp_path / name).unlink()
+        (tmp_path / name).symlink_to(f"{name}-2")
+        reloading.look()
+        reloading.look()
+        *_, before, after = reloading.applied
+        assert [key for key in after.specs if after.specs[key] != before.specs[key]] == [
+            ("shop", source)
+        ]
+    assert len(reloading.applied) == 3
+    assert reloading.file.problem is None
+
+
+def test_a_secret_that_the_service_was_started_with_rotates(tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("the-first")
+    path = tmp_path / "headroom.yaml"
+    path.write_text(SHOP + f"prometheus: [{{name: a, url: 'http://p', token: {{file: {token}}}}}]")
+    settings = load(path)
+    token.write_text("the-second-one")  # before anybody looked
+    applied: list[Plan] = []
+    SettingsFile(path, settings).look(applied.append)
+    assert len(applied) == 1
+
+
 def test_a_signal_reads_secrets_again(reloading: Reloading, tmp_path: Path) -> None:
     password = tmp_path / "password"
-    password.write_text("the first one")
+
+    def write(text: str) -> None:
+        password.write_text(text)
+        os.utime(password, (1, 1))
+
+    write("the first one")
     reloading.write(
         "clusters:\n  - name: shop\n    bootstrap_servers: kafka:9092\n"
         f"    properties: {{sasl.password: {{file: {password}}}}}\n"
     )
     reloading.look()
-    password.write_text("the second one")
+    write("the other one")  # of one size, at one time
     reloading.look()
     assert len(reloading.applied) == 1
     reloading.file.read_again()

@@ -16,9 +16,8 @@ from typing import Any
 
 from collectors.errors import SecurityError, SettingsError
 from collectors.kafka.protocol.sasl.settings import TokenCallback
-from collectors.kafka.protocol.sasl.token import Token
+from collectors.kafka.protocol.sasl.token import Token, is_token
 
-_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # RFC 6750, 2.1
 _EXTENSION = re.compile(r"[A-Za-z]+")
 _EXTENSION_VALUE = re.compile(r"[\x21-\x7e \t\r\n]+")  # RFC 7628, 3.1
 _SECONDS_BELOW = 1e11
@@ -82,7 +81,7 @@ def _fault(found: Any) -> str | None:
             "seconds since 1970"
         )
     text, expiry = found[0], found[1]
-    if not isinstance(text, str) or not _TOKEN.fullmatch(text):
+    if not is_token(text):
         return "returned no token; it must be text of letters, digits and -._~+/="
     if isinstance(expiry, bool) or not isinstance(expiry, int | float) or not math.isfinite(expiry):
         return "returned no time at which its token expires; it must be seconds since 1970"

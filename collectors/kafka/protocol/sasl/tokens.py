@@ -15,6 +15,7 @@ from collectors.kafka.protocol.sasl.token import Token
 
 _USED_FOR = 0.8  # of a token's life
 _SLOW_SECONDS = 1.0
+_SERVER_SECONDS = 30.0  # for a fetch, of which no connection waits longer than its set-up may take
 
 
 class Tokens:
@@ -52,7 +53,7 @@ class Tokens:
                 self._fetch = _Fetch()
                 threading.Thread(
                     target=self._run,
-                    args=(self._fetch, timeout_seconds),
+                    args=(self._fetch,),
                     name="kafka-token",
                     daemon=True,
                 ).start()
@@ -71,12 +72,12 @@ class Tokens:
         with self._lock:
             self._good_until = 0.0
 
-    def _run(self, fetch: _Fetch, timeout_seconds: float) -> None:
+    def _run(self, fetch: _Fetch) -> None:
         try:
             if isinstance(self._oauth, TokenCallback):
                 fetch.outcome = ask_callback(self._oauth)
             else:
-                fetch.outcome = ask_server(self._oauth, timeout_seconds)
+                fetch.outcome = ask_server(self._oauth, _SERVER_SECONDS)
         except SecurityError as error:
             fetch.outcome = error
         except Exception as error:  # without its text, which may hold a secret

@@ -72,6 +72,7 @@ def test_what_is_wrong_is_logged_once(lake: Lake, caplog: pytest.LogCaptureFixtu
     assert len(sources[0].begun) >= 5
     assert caplog.text.count("no broker answered") == 1
     assert caplog.text.count("poll failed") == 1
+    assert caplog.text.count(" duration=") == 2  # once a source, as long as its sections stay so
 
 
 def test_a_restart_recalls_the_last_poll(lake: Lake) -> None:

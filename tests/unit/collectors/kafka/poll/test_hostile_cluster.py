@@ -303,7 +303,6 @@ class Brokers:
     """Brokers that all answer the same, by the name of the request."""
 
     failures: Mapping[int, str] = {}
-    throttled_seconds: Mapping[int, float] = {}
     certificates: Mapping[int, datetime] = {}
 
     def __init__(self, said: Mapping[str, Any]) -> None:
@@ -326,6 +325,9 @@ class Brokers:
 
     def any(self, make: Callable[[], Any], deadline: Deadline) -> Any:
         return self._answer(make(), BROKERS[0])
+
+    def take_throttled_seconds(self) -> Mapping[int, float]:
+        return {}
 
     forwarded = any
 
@@ -366,10 +368,13 @@ def places(request: Any) -> set[tuple[str, int]] | None:
     return None
 
 
-def poll(wire: Brokers) -> dict[str, SectionResult]:
-    context = PollContext(wire=cast(Wire, wire), deadline=Deadline(60.0, 30.0), now=NOW)
+def poll(
+    wire: Brokers, memory: Memory | None = None, tick: float = 0.0
+) -> dict[str, SectionResult]:
+    deadline = Deadline(60.0, 30.0)
+    context = PollContext(wire=cast(Wire, wire), deadline=deadline, now=NOW, tick=tick)
     selection = Selection(topic=bool, group=bool)
-    reads = read_cluster(context, SETTINGS, selection, Memory(), SharedFacts())
+    reads = read_cluster(context, SETTINGS, selection, memory or Memory(), SharedFacts())
     stamp = Stamp.new("kafka", "c", NOW)
     found = {}
     for name, section in SECTIONS.items():
@@ -392,6 +397,19 @@ def test_every_answer_is_read() -> None:
     (dark,) = found["partitions"].frames["partitions"].filter(topic="dark").to_dicts()
     assert dark["eligible_leader_replicas"] == [1, 2]
     assert {name for name, one in found.items() if one.rows} >= SECTIONS.keys() - WITHOUT_ROWS
+
+
+def test_a_partition_that_its_leader_leaves_out_is_unknown_and_not_gone() -> None:
+    said = answers()
+    for kind in ("ListOffsetsRequest", "ListOffsetsRequest: starts"):
+        (orders,) = [topic for topic in said[kind].topics if topic.name == "orders"]
+        del orders.partitions[1]
+    found = poll(Brokers(said))
+    for table in ("partitions", "group_offsets"):
+        rows = found[table].frames[table].filter(topic="orders", partition=1)
+        assert set(rows["unknown_reason"]) == {"the leader did not tell of the partition"}
+        assert rows["log_end"].null_count() == rows.height > 0
+    assert found["group_offsets"].status == "partial"
 
 
 WITHOUT_ROWS = {"commit_log", "cluster_events"}  # at a first poll

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from kafka.protocol.api_header import RequestHeader
@@ -159,14 +160,39 @@ def trickling(broker: FakeBroker, connection: socket.socket) -> None:
         key, version, correlation = request
         if key == API_VERSIONS:
             api_versions(connection, version, correlation)
-            continue
-        ours, theirs = socket.socketpair()
-        with ours, theirs:
-            metadata(ours, version, correlation)
-            whole = theirs.recv(2**16)
-        for piece in (whole[:4], *(whole[at : at + 1] for at in range(4, 13)), whole[13:]):
-            connection.sendall(piece)
-            time.sleep(0.25)
+        else:
+            _in_pieces(connection, metadata, version, correlation)
+
+
+def trickling_from_the_start(broker: FakeBroker, connection: socket.socket) -> None:
+    """Send the answer of versions in pieces."""
+    request = broker.next_request(connection)
+    assert request is not None
+    _in_pieces(connection, api_versions, *request[1:])
+
+
+def _in_pieces(
+    connection: socket.socket,
+    send: Callable[[socket.socket, int, int], None],
+    version: int,
+    correlation: int,
+) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        send(ours, version, correlation)
+        whole = theirs.recv(2**16)
+    for piece in (whole[:4], *(whole[at : at + 1] for at in range(4, 13)), whole[13:]):
+        connection.sendall(piece)
+        time.sleep(0.25)
+
+
+def throttling_and_gone(broker: FakeBroker, connection: socket.socket) -> None:
+    """Answer one request, ask for a pause of 0.1 s, and close."""
+    for send in (api_versions, partial(metadata, throttle_ms=100)):
+        request = broker.next_request(connection)
+        if request is None:
+            return
+        send(connection, *request[1:])
 
 
 def throttling(milliseconds: int) -> Behaviour:

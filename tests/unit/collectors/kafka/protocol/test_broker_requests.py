@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
@@ -19,6 +20,7 @@ from collectors.kafka.protocol import sockets
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
 from collectors.kafka.protocol.properties import ConnectionSettings
 from collectors.kafka.protocol.sockets import SocketOptions
+from collectors.kafka.protocol.throttling import Throttling
 from tests.support import eventually
 from tests.unit.collectors.kafka.protocol import fakebroker
 from tests.unit.collectors.kafka.protocol.fakebroker import (
@@ -32,10 +34,12 @@ from tests.unit.collectors.kafka.protocol.fakebroker import (
 class Cluster:
     """A wire to fake brokers, numbered from 0."""
 
-    def __init__(self, stack: ExitStack, *behaviours: Behaviour) -> None:
+    def __init__(
+        self, stack: ExitStack, *behaviours: Behaviour, throttling: Throttling | None = None
+    ) -> None:
         self.brokers = [stack.enter_context(fake_broker(each)) for each in behaviours]
         servers = ",".join(f"127.0.0.1:{broker.port}" for broker in self.brokers)
-        self.wire = Wire(servers, ConnectionSettings(), "test")
+        self.wire = Wire(servers, ConnectionSettings(), "test", throttling)
         stack.callback(self.wire.close)
 
     def meet(self) -> None:
@@ -157,7 +161,7 @@ def test_a_throttled_client_waits_and_says_so() -> None:
         cluster = Cluster(stack, fakebroker.throttling(1500))
         cluster.meet()
         assert cluster.ask_all(Deadline(10, 0.5)) == {0: True}
-        assert cluster.wire.throttled_seconds == {0: 1.5}
+        assert cluster.wire.take_throttled_seconds() == {0: 1.5}
         cluster.wire.begin_poll()
         found = cluster.wire.each({0: [ask_metadata()]}, Deadline(10, 0.5))
         assert isinstance(found[0], ThrottledError)
@@ -168,6 +172,35 @@ def test_a_throttled_client_waits_and_says_so() -> None:
         # No new connection that would evade it, and nothing was sent before its time.
         assert cluster.brokers[0].connections == 1
         assert cluster.brokers[0].early == 0
+
+
+def test_a_throttle_time_beyond_all_sense_is_bounded() -> None:
+    with ExitStack() as stack:
+        cluster = Cluster(stack, fakebroker.throttling(2**31 - 1))
+        cluster.meet()
+        assert cluster.ask_all(Deadline(10, 0.5)) == {0: True}
+        found = cluster.wire.each({0: [ask_metadata()]}, Deadline(10, 0.2))
+        assert isinstance(found[0], ThrottledError)
+        assert re.search(r"for another (59\.\d|60\.0) s", str(found[0]))
+        assert cluster.wire.take_throttled_seconds() == {0: 60.0}
+
+
+def test_throttling_on_every_connection_counts() -> None:
+    with ExitStack() as stack:
+        throttling = Throttling()
+        cluster = Cluster(stack, fakebroker.throttling_and_gone, throttling=throttling)
+        cluster.meet()
+        for _ in range(3):
+            assert cluster.ask_all(Deadline(10, 5.0)) == {0: True}
+        cluster.wire.forwarded(ask_metadata, Deadline(10, 5.0))
+        other = Wire(
+            f"127.0.0.1:{cluster.brokers[0].port}", ConnectionSettings(), "test", throttling
+        )
+        stack.callback(other.close)
+        other.any(ask_metadata, Deadline(10, 5.0))
+        assert cluster.brokers[0].connections == 5
+        assert cluster.wire.take_throttled_seconds() == {0: pytest.approx(0.5)}
+        assert cluster.wire.take_throttled_seconds() == {0: 0.0}
 
 
 def test_no_request_outlives_the_poll() -> None:

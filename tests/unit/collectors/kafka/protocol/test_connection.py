@@ -49,6 +49,9 @@ def test_an_exchange_answers_in_order() -> None:
         pytest.param(
             fakebroker.silent_after_versions, NoAnswerError, "did not answer", id="freezes"
         ),
+        pytest.param(
+            fakebroker.trickling_from_the_start, NoAnswerError, "did not answer", id="trickles"
+        ),
         pytest.param(fakebroker.hangs_up, UnreachableError, "security.protocol", id="hangs up"),
         pytest.param(fakebroker.speaks_http, ProtocolError, "the right port", id="http"),
         pytest.param(fakebroker.garbage, ProtocolError, "not understood", id="garbage"),
