@@ -117,6 +117,34 @@ def test_filters_and_quiet_groups() -> None:
     assert group_list.filtered(found, search="", statuses=[Status.STOPPED], kinds=[]).is_empty()
 
 
+def test_rates_of_which_a_part_is_unknown_are_labelled() -> None:
+    rates = {"arrival_per_second": 5.0, "consumption_per_second": 4.0}
+    groups = statuses(
+        {"group": "part", "status": "STALLED"},
+        {"group": "whole", "status": "STALLED", **rates},
+        {"group": "nothing", "status": "UNKNOWN"},
+        {"group": "fine"},
+    )
+    read = {"is_subscribed": True, "decides": True, "status": "STALLED"}
+    partitions = partition_statuses(
+        {"group": "part", "partition": 0, **read, **rates},
+        {"group": "part", "partition": 1, **read, **rates},
+        {"group": "part", "partition": 2, **read},
+        {"group": "part", "partition": 3, **read, **rates, "is_subscribed": False},
+        {"group": "part", "partition": 4, **read, "decides": False},
+        {"group": "whole", "partition": 0, **read, **rates},
+        {"group": "nothing", "partition": 0, **read},
+    )
+    found = group_list.with_known_rates(groups, partitions)
+    assert found.select("group", *rates, "rates_of").rows() == [
+        ("part", 10.0, 8.0, "2 of 3 partitions"),
+        ("whole", 5.0, 4.0, None),
+        ("nothing", None, None, None),
+        ("fine", None, None, None),
+    ]
+    assert found.columns == [*groups.columns, "rates_of"]
+
+
 def test_courses_of_lag_keep_the_order_of_the_groups() -> None:
     shown = group_list.rows(statuses({"group": "b", "lag": 1}, {"group": "a", "lag": 1}))
     past = pl.DataFrame({"time": [at(0), at(60)], "group": ["b", "b"], "lag": [1, 4]})
