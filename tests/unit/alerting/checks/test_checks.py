@@ -253,6 +253,7 @@ def test_a_deadline_stands_in_no_text_and_stays_while_it_is_unknown() -> None:
     assert duration(alert.value) not in alert.detail and " in " not in alert.detail
     unknown = then(name, world(CASES[name], END, first=END - 40, after=CASES[name].nulls[0]))
     assert unknown.deadline == alert.deadline
+    assert fired("certificate_expiry").what.endswith(" expires soon")
 
 
 @pytest.mark.parametrize("name", [name for name in OF_MONITOR if name != "nothing_collected"])
