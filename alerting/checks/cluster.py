@@ -234,7 +234,7 @@ def certificate_expiry(given: CheckInput) -> Iterable[CheckResult]:
             labels=labels,
             value=left,
             what=f"The certificate of broker {row['broker_id']} "
-            + (f"expires in {duration(left)}" if left > 0 else "has expired"),
+            + ("expires soon" if left > 0 else "has expired"),
             detail=f"It is valid until {expires_at:%Y-%m-%d %H:%M} UTC; clients that check it "
             "cannot connect after that.",
             cause="It was not renewed.",

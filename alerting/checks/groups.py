@@ -9,7 +9,7 @@ from alerting.checks.model import Check, CheckInput, CheckResult, check
 from alerting.inputs.windows import GroupKey
 from alerting.status.descriptions import GroupWords, group_words
 from alerting.status.model import GroupStatus, Status
-from alerting.status.phrases import duration, messages, plural, time_left
+from alerting.status.phrases import duration, messages, plural
 from lake.schemas.tables import GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
 
 _FINE = frozenset({Status.OK, Status.CATCHING_UP})
@@ -84,11 +84,8 @@ def has_unknown(found: GroupStatus) -> bool:
 
 def _mending(key: GroupKey, found: GroupStatus) -> str:
     """Say what a group does that was in trouble and has not caught up."""
-    if found.status is not Status.CATCHING_UP:
-        return f"{key.group} {_verb(found.status)}"
-    left = found.numbers.drain_seconds
-    done = "" if left is None else f", done in about {duration(left, units=1)}"
-    return f"{key.group} is catching up{done}"
+    catches_up = found.status is Status.CATCHING_UP
+    return f"{key.group} {'is catching up' if catches_up else _verb(found.status)}"
 
 
 def _verb(status: Status) -> str:
@@ -270,10 +267,10 @@ def data_loss_deadline(given: CheckInput) -> Iterable[CheckResult]:
                 labels=labels,
                 value=left,
                 may_be_worse=loss.is_unknown,
-                what=f"{key.group} will lose data {time_left(left)}",
+                what=f"{key.group} will lose data",
                 detail=f"Retention reaches the oldest unread message of "
-                f"{part.topic}-{part.partition} {time_left(left)} at the present rates: "
-                f"{loss.reason}.",
+                f"{part.topic}-{part.partition} at the present rates: {loss.reason}.",
+                deadline=given.frames.now + left,
                 cause=words.cause or "It is nearly as late as retention is long.",
                 step="Raise the topic's retention until the group has caught up.",
                 page="group",

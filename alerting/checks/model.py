@@ -37,6 +37,8 @@ class CheckResult:
             none begins.
         what: The thing and its state in a few words: ``payments stalled``.
         since: Since when in Unix seconds, where known.
+        deadline: When messages are deleted at the present rates, in Unix seconds, where known. No
+            text names it: it moves on, and texts are kept.
         page: Page of the dashboard that shows it; its parameters are among the labels.
         related: Further labels that tell causes from symptoms; no part of its identity.
     """
@@ -48,6 +50,7 @@ class CheckResult:
     what: str = ""
     detail: str = ""
     since: float | None = None
+    deadline: float | None = None
     cause: str = ""
     step: str = ""
     page: Page = "overview"

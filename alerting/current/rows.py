@@ -205,7 +205,9 @@ def _alert_row(
         "started_at": _moment(alert.started_at),
         "fired_at": _moment(alert.fired_at),
         "last_true_at": _moment(alert.last_true_at),
-        "deadline_at": (
+        # Its own stays through an evaluation that knows none.
+        "deadline_at": _moment(alert.deadline)
+        or (
             group["data_loss_at"]
             if group is not None
             else deleted_at.get((labels.get("source"), labels.get("name")))

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from alerting.notify.json_codec import alert_to_dict
 from alerting.notify.notifications import Notification, NotificationKind
 from alerting.rules.lifecycle import Alert, State
-from alerting.status.phrases import duration, plural
+from alerting.status.phrases import duration, plural, time_left
 
 MOST_SHOWN = 20
 """Most alerts that one message spells out."""
@@ -81,6 +81,9 @@ def _alert(alert: Alert, dashboard_url: str, now: float, notes: Sequence[str]) -
         f"Since: {moment(alert.began_at)} ({duration(now - alert.began_at)} ago)",
         f"How bad: {alert.severity.value}. {alert.detail}".rstrip(),
     ]
+    if alert.deadline is not None:
+        left = time_left(alert.deadline - now)
+        lines.append(f"Deadline: {left}, about {moment(alert.deadline)}")
     lines += notes
     if alert.no_data_since is not None:
         lines.append(f"No data since: {moment(alert.no_data_since)}; it may be over")
@@ -158,6 +161,7 @@ def alertmanager_alerts(
                     for key, value in (
                         ("summary", alert.what),
                         ("description", alert.detail),
+                        ("deadline", "" if alert.deadline is None else moment(alert.deadline)),
                         ("cause", alert.cause),
                         ("next_step", alert.step),
                         ("notes", "\n".join(map(_one_line, notes.get(alert.id, ())))),

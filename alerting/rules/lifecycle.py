@@ -54,6 +54,7 @@ class Alert:
         no_data_since: Since when nothing is known of the thing; None: it is seen.
         inhibited_by: Fingerprint of the cause that inhibits it; None: it stands for itself.
         inhibited_until: Until when it is inhibited although its cause is gone.
+        deadline: When messages are deleted, as it was known last; None: never known.
     """
 
     fingerprint: str
@@ -77,6 +78,7 @@ class Alert:
     what: str = ""
     detail: str = ""
     since: Moment | None = None
+    deadline: Moment | None = None
     cause: str = ""
     step: str = ""
     page: str = "overview"
@@ -177,6 +179,7 @@ def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
         what=seen.what,
         detail=seen.detail,
         since=alert.since if alert.since is not None else seen.since,
+        deadline=seen.deadline,
         cause=seen.cause,
         step=seen.step,
         page=seen.page,

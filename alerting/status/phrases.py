@@ -30,8 +30,8 @@ def rate(per_second: float) -> str:
     return "under 1/d"
 
 
-def duration(seconds: float, units: int = 2) -> str:
-    """Return a duration in one unit or at most two: ``40 s``, ``4 min 20 s``, ``2 d 3 h``."""
+def duration(seconds: float) -> str:
+    """Return a duration in one unit or two: ``40 s``, ``4 min 20 s``, ``2 d 3 h``."""
     whole = max(0, round(seconds))
     if whole < 60:
         return f"{whole} s"
@@ -42,8 +42,6 @@ def duration(seconds: float, units: int = 2) -> str:
     ):
         if whole >= size:
             rest = whole % size // below
-            if units == 1:
-                return f"{round(whole / size)} {unit}"
             return f"{whole // size} {unit}" + (f" {rest} {unit_below}" if rest else "")
     raise AssertionError("unreachable: minutes take every duration from 60 s")
 

@@ -90,8 +90,8 @@ WATCH = BadgeStyle(
     colour="orange",
     meaning="It may become a problem.",
 )
-ACT = BadgeStyle(
-    word="act now",
+URGENT = BadgeStyle(
+    word="urgent",
     symbol="●",
     icon=":material/error:",
     colour="red",

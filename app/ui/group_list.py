@@ -48,6 +48,36 @@ def is_late() -> pl.Expr:
     return pl.col("status").is_in([status.value for status in LATE])
 
 
+def with_known_rates(groups: pl.DataFrame, partitions: pl.DataFrame) -> pl.DataFrame:
+    """Show the known part of the rates of groups of which that of some partition is unknown.
+
+    Args:
+        groups: Rows of ``group_status``.
+        partitions: Rows of ``group_partition_status``.
+
+    Returns:
+        The rows; ``rates_of`` says which part: ``5 of 6 partitions``, null where rates are whole.
+    """
+    rates = ("arrival_per_second", "consumption_per_second")
+    known = pl.col(rates[0]).is_not_null()
+    parts = (
+        partitions.filter("is_subscribed", "decides")
+        .group_by("group")
+        .agg(pl.col(rates).sum().name.prefix("known_"), known.sum().alias("known"), pl.len())
+    )
+    in_part = ~known & (pl.col("known") > 0)
+    return (
+        groups.join(parts, on="group", how="left", maintain_order="left")
+        .with_columns(
+            *(pl.when(in_part).then(f"known_{one}").otherwise(one).alias(one) for one in rates),
+            pl.when(in_part)
+            .then(pl.format("{} of {} partitions", "known", "len"))
+            .alias("rates_of"),
+        )
+        .drop(parts.columns[1:])
+    )
+
+
 def rows(groups: pl.DataFrame) -> pl.DataFrame:
     """Return one row a group of ``group_status``, worst first."""
     order = [status.value for status in BADGE_STYLES]

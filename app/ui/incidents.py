@@ -12,6 +12,7 @@ from alerting.inputs.frames import STALE_INTERVALS
 from alerting.rules.lifecycle import SETTLE_SECONDS, Alert, State
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import SEVERITIES, AlertSeverity
+from alerting.status.phrases import time_left
 from app.data.context import View
 from app.style.format import clock, count, duration, thin
 from app.ui import routes
@@ -176,6 +177,14 @@ def last_seen(at: datetime | None, now: datetime, zone: tzinfo, interval_seconds
     return f"last seen {clock(at, zone, now=now)}"
 
 
+def deadline(at: datetime | None, now: datetime) -> str:
+    """Say how soon messages are deleted; nothing where that is not known, or far away."""
+    if at is None or at - now > DEADLINE_SHOWN:
+        return ""
+    left = (at - now).total_seconds()
+    return "data is being lost now" if left < 1 else f"data lost {time_left(left)}"
+
+
 def items(
     found: Iterable[Incident],
     view: View,
@@ -198,12 +207,12 @@ def items(
         notes = [
             text
             for text, is_so in (
+                (seen or deadline(moment(cause.deadline), view.now), cause.resolved_at is None),
                 (cluster, cluster != view.cluster),
                 ("pending", cause.state is State.PENDING),
                 (f"{by.author} looks after it" if by else "", by is not None),
                 ("silenced", cause.id in silenced),
                 ("no data", cause.no_data_since is not None),
-                (seen, cause.state is not State.RESOLVED),
                 ("came back " + count(cause.flaps, "time"), cause.flaps > 0),
                 ("over", one.ended_at is not None),
             )

@@ -64,15 +64,18 @@ def usual(rows: pl.DataFrame, at: datetime) -> Usual | None:
 
 
 def delta(
-    known: Usual | None, value: float | None, otherwise: str
-) -> tuple[str, Literal["orange", "off"]]:
+    known: Usual | None, value: float | None, otherwise: str, part: str | None = None
+) -> tuple[str, Literal["orange", "violet", "off"]]:
     """Return the clause below a rate: ``usually 43/s``, and its colour: amber where it is not so.
 
     Args:
         known: What is usual now; None: not known.
         value: The rate now, messages per second.
         otherwise: The clause where nothing is known to be usual.
+        part: What it is the rate of, where that is not all: the clause is this.
     """
+    if part:
+        return part, "violet"
     if known is None or value is None:
         return otherwise, "off"
     return f"usually {rate(known.median)}", "off" if known.holds(value) else "orange"

@@ -56,7 +56,7 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
             f"the objective of {duration(facts.objective_seconds)} is missed {time_left(missed)}"
         )
     if left is not None and left <= WATCH_WITHIN_SECONDS:
-        parts.append(f"retention deletes unread messages {time_left(left)}")
+        parts.append("retention deletes unread messages")
     waiting = [p for p in facts.partitions if _is_growing(p)]
     if not parts and waiting:
         parts.append("the backlog grows")

@@ -25,7 +25,12 @@ from scaling.advisers.impact import consequence
 from scaling.advisers.keda_comparison import keda_answer
 from scaling.advisers.measured_size import size_advice
 from scaling.advisers.partitions import partition_advice
-from scaling.advisers.retention import ACT_WITHIN_SECONDS, group_deadline, retention_advice
+from scaling.advisers.retention import (
+    ACT_WITHIN_SECONDS,
+    TIME_LEFT,
+    group_deadline,
+    retention_advice,
+)
 from scaling.facts.group_facts import GroupFacts
 from scaling.facts.topic_facts import TopicFacts
 from scaling.sizing.decide import DecisionHistory
@@ -57,7 +62,7 @@ def recommend_group(facts: GroupFacts, history: DecisionHistory) -> GroupAdvice:
             main,
             evidence=(
                 *main.evidence,
-                Evidence(name="time until retention", value=round(left), unit="s"),
+                Evidence(name=TIME_LEFT, value=round(left), unit="s"),
             ),
         )
         if main.kind in _MAY_BE_URGENT and left <= ACT_WITHIN_SECONDS:

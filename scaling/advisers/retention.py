@@ -9,7 +9,7 @@ from alerting.checks.retention_deadline import (
     data_loss_deadline,
 )
 from alerting.status.group_status import Status
-from alerting.status.phrases import duration, messages, plural, time_left
+from alerting.status.phrases import duration, messages, plural
 from scaling.advice.caveats import DISK, SEGMENTS
 from scaling.advice.config_snippets import topic_setting
 from scaling.advice.model import (
@@ -25,6 +25,9 @@ from scaling.facts.group_facts import GroupFacts, PartitionFacts
 ACT_WITHIN_SECONDS = 4 * 3600.0
 WATCH_WITHIN_SECONDS = 2 * 86400.0
 """A deadline further away is evidence of other advice, not advice of its own."""
+
+TIME_LEFT = "time until retention"
+"""The figure that names a deadline; it moves on while advice stands."""
 
 NEAR_RATIO = 0.25
 WATCH_RATIO = 0.5
@@ -140,13 +143,13 @@ def _coming(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> Reco
         subject=facts.group,
         severity=AdviceSeverity.ACT_NOW if near else AdviceSeverity.WATCH,
         confidence=Confidence.MEDIUM,
-        reason=f"Retention reaches the oldest unread message of {where} {time_left(left)} at the "
-        f"present rates: {deadline.reason}. Raise the retention until the group has caught up."
+        reason=f"Retention reaches the oldest unread message of {where} at the present rates: "
+        f"{deadline.reason}. Raise the retention until the group has caught up."
         if left > 0
         else f"The oldest unread message of {where} is past the retention and goes with the next "
         f"closed segment: {deadline.reason}. Raise the retention now.",
         evidence=(
-            Evidence(name="time until retention", value=round(left), unit="s"),
+            Evidence(name=TIME_LEFT, value=round(left), unit="s"),
             Evidence(name="limit", value=deadline.limit or ""),
             Evidence(name="partition", value=where),
             Evidence(

@@ -20,9 +20,10 @@ from scaling.advice.model import (
     Evidence,
     Recommendation,
 )
+from scaling.advisers.retention import TIME_LEFT
 
 BADGE_STYLES: dict[AdviceSeverity, BadgeStyle] = {
-    AdviceSeverity.ACT_NOW: theme.ACT,
+    AdviceSeverity.ACT_NOW: theme.URGENT,
     AdviceSeverity.WATCH: theme.WATCH,
     AdviceSeverity.UNKNOWN: theme.UNSURE,
     AdviceSeverity.INFO: BadgeStyle(
@@ -107,7 +108,7 @@ def summary(rows: pl.DataFrame) -> str:
     else:
         title = f"{count(changes.height, 'change')} advised"
         parts = [
-            *([f"{urgent} to act on now"] if urgent else []),
+            *([f"{urgent} urgent"] if urgent else []),
             *([f"{ahead} before the next peak"] if ahead else []),
             *([f"{count(saved, 'consumer')} can be saved"] if saved else []),
         ]
@@ -148,7 +149,10 @@ def card(advice: Recommendation, *, key: str, link: str | None = None) -> None:
                 f":violet-badge[:material/help: unknown] {escape(thin(advice.unknown_reason))}"
             )
         _caveats(advice)
-        shown = [one for one in advice.evidence if not one.name.endswith(NEED)]
+        # The page says when data is lost as it is now; the figure is that of the round.
+        shown = [
+            one for one in advice.evidence if not one.name.endswith(NEED) and one.name != TIME_LEFT
+        ]
         if shown:
             figures = [f"{escape(one.name)} **{escape(written(one))}**" for one in shown]
             st.caption(

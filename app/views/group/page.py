@@ -52,11 +52,11 @@ group, heading = components.chosen(
 )
 
 objective = view.settings.scaling.objective_seconds(group)
-row = (
-    known.filter(pl.col("group") == group)
-    .with_columns(group_list.drain_seconds().alias("drain_seconds"))
-    .row(0, named=True)
-)
+decided = GROUP_PARTITION_STATUS.empty
+with components.guarded():
+    decided = present.rows(view, GROUP_PARTITION_STATUS).filter(pl.col("group") == group)
+found = group_list.with_known_rates(known.filter(pl.col("group") == group), decided)
+row = found.with_columns(group_list.drain_seconds().alias("drain_seconds")).row(0, named=True)
 status = Status(row["status"])
 with heading, st.container(horizontal=True, vertical_alignment="center"):
     st.title(escape(group), anchor=False, width="content")
@@ -106,7 +106,7 @@ with st.grid(6, min_column_width=124, gap="small"):
             "committed, 5 min" if row["consumption_per_second"] else "committed now",
         ),
     ):
-        delta, colour = seasons.delta(usual_now[metric], row[metric], written)
+        delta, colour = seasons.delta(usual_now[metric], row[metric], written, row["rates_of"])
         components.tile(
             label,
             rate(row[metric]),
@@ -275,11 +275,9 @@ with components.guarded():
             forecast.draw(view, "group", group)
 
 samples_of = offsets = GROUP_OFFSETS.empty
-decided = GROUP_PARTITION_STATUS.empty
 with components.guarded():
     samples_of = queries.recent_of(view, GROUP_OFFSETS, "group", group)
     offsets = at_newest_poll(samples_of)
-    decided = present.rows(view, GROUP_PARTITION_STATUS).filter(pl.col("group") == group)
 
 with components.section("Members"):
     # A poll that could not read the members leaves those of earlier ones.

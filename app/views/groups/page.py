@@ -10,7 +10,7 @@ from app.ui import components, group_list, routes, tables
 from app.ui.advice import current_advice
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import Column
-from lake.schemas.current import GROUP_STATUS
+from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
 
 SHOWN = 200
 
@@ -35,7 +35,10 @@ title, detail = group_list.sentence(known)
 components.headline(title, escape(detail))
 for broken in unreadable:
     components.show_broken(broken)
-rows = group_list.rows(known)
+partitions = GROUP_PARTITION_STATUS.empty
+with components.guarded():
+    partitions = present.rows(view, GROUP_PARTITION_STATUS)
+rows = group_list.rows(group_list.with_known_rates(known, partitions))
 
 
 def with_advice(listed: pl.DataFrame) -> pl.DataFrame:
@@ -108,6 +111,11 @@ columns = {
     ),
     "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=76),
     "consumption_per_second": Column("consumed", "rate", help=group_list.WINDOW, width=76),
+    **(
+        {"rates_of": Column("rates of", unknown="", help="Others are not known.")}
+        if rows["rates_of"].count()
+        else {}
+    ),
     "trend": Column("trend", "trend", help="Lag in the chosen time range.", width=90),
     "drain_seconds": Column(
         "drained in",

@@ -14,7 +14,7 @@ from alerting.rules.matchers import Acknowledgement
 from app.style.format import clock, count, duration, escape, thin, utc
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.changes.events import Event, Sort
-from app.ui.incidents import Incident
+from app.ui.incidents import Incident, deadline
 
 BEFORE = timedelta(minutes=30)
 """How far before its begin changes are looked for."""
@@ -123,7 +123,9 @@ def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
     goes = duration(now.timestamp() - cause.began_at)
     if cause.resolved_at is not None:
         return f"It began at {began}; the cause is over, and symptoms go on. {followed}"
-    return f"It began at {began} and has lasted {goes}. {followed}"
+    left = deadline(moment(cause.deadline), now)
+    ahead = f" {left[0].upper()}{left[1:]}, at the present rates." if left else ""
+    return f"It began at {began} and has lasted {goes}. {followed}{ahead}"
 
 
 def markdown(incident: Incident, found: list[Step], now: datetime, link: str) -> str:

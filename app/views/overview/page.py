@@ -34,7 +34,7 @@ if groups is None or cluster is None or alerts is None:
     components.headline("What needs you is not known")
     st.stop()
 
-found = view_model.causes(alerts, view.now)
+found = view_model.causes(alerts)
 title, detail = view_model.headline(found, groups, cluster)
 unreadable = present.unreadable(view)
 if unreadable and not found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any
 
 import polars as pl
@@ -12,7 +12,6 @@ import polars as pl
 from alerting.rules.lifecycle import alert_id
 from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.model import Status
-from alerting.status.phrases import time_left
 from app.data.history import TIME
 from app.style.format import clock, count, duration, exact, short, thin
 from app.ui import incidents
@@ -31,17 +30,17 @@ class Cause:
     symptoms: tuple[str, ...] = ()
 
 
-_NEAR = timedelta(hours=1)
+_OF_LOSS = ("losing_data", "data_loss_deadline")
 
 
-def causes(alerts: pl.DataFrame, now: datetime) -> list[Cause]:
+def causes(alerts: pl.DataFrame) -> list[Cause]:
     """Return the alerts that stand for themselves: the worst first, then the newest.
 
-    What loses data within an hour comes first among its like.
+    What loses data, or will, comes first among its like. The check of an alert tells which: a
+    deadline moves with the rates, and rows are to stay where they are while somebody reads them.
 
     Args:
         alerts: Rows of ``open_alerts``. One whose cause is not open any more stands for itself.
-        now: The present.
     """
     order = {severity.value: place for place, severity in enumerate(SEVERITIES)}
     is_open = alerts["fingerprint"].implode()
@@ -49,18 +48,15 @@ def causes(alerts: pl.DataFrame, now: datetime) -> list[Cause]:
     symptoms: dict[str, list[str]] = {}
     for row in alerts.filter(is_symptom).sort("since", "fingerprint").iter_rows(named=True):
         symptoms.setdefault(row["inhibited_by"], []).append(f"{row['what']}: {row['detail']}")
-    # Deadlines move with the rates: only one that is near decides the order, so that rows stay
-    # where they are while somebody reads them.
-    is_near = (pl.col("deadline_at") - pl.lit(now) < _NEAR).fill_null(value=False)
     first = (
         alerts.filter(~is_symptom)
         .with_columns(
             pl.col("severity").replace_strict(order, default=0).alias("order"),
-            (~is_near).alias("later"),
+            pl.col("check").is_in(_OF_LOSS).fill_null(value=False).alias("loses"),
         )
         .sort(
-            *("order", "later", "since", "fingerprint"),
-            descending=[False, False, True, False],
+            *("order", "loses", "since", "fingerprint"),
+            descending=[False, True, True, False],
             nulls_last=True,
         )
     )
@@ -68,15 +64,6 @@ def causes(alerts: pl.DataFrame, now: datetime) -> list[Cause]:
         Cause(alert=row, symptoms=tuple(symptoms.get(row["fingerprint"], ())))
         for row in first.iter_rows(named=True)
     ]
-
-
-def deadline(alert: Mapping[str, Any], now: datetime) -> str:
-    """Return how soon messages are deleted; nothing where that is not known, or far away."""
-    at = alert["deadline_at"]
-    if at is None or at - now > incidents.DEADLINE_SHOWN:
-        return ""
-    left = (at - now).total_seconds()
-    return "data is being lost now" if left < 1 else f"data lost {time_left(left)}"
 
 
 def headline(
@@ -163,7 +150,7 @@ def items(
                 when=when,
                 why=thin(alert["detail"]),
                 until=incidents.last_seen(alert["last_true_at"], now, zone, interval_seconds)
-                or deadline(alert, now),
+                or incidents.deadline(alert["deadline_at"], now),
                 step=f"Scaling advises: {advice}" if advice else alert["step"],
                 link=incidents.subject(labels, alert["page"], alert["what"]),
                 links=[

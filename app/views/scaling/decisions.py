@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any
 
 import polars as pl
 
-from alerting.status.phrases import time_left
 from app.style.format import clock, thin
-from app.ui import routes
+from app.ui import incidents, routes
 from app.ui.advice import advice_cards
 from app.ui.browser.items import Item, Target
 from scaling.advice.advice_table import from_row
 from scaling.advice.model import AdviceKind, Confidence, Evidence, Recommendation, Subject
-from scaling.advisers.retention import WATCH_WITHIN_SECONDS
 
 PARAMETER = "advice"
 """The parameter of the address that names the chosen row."""
@@ -29,7 +27,6 @@ LINKS = {
 }
 """The page of each kind of subject."""
 
-_DEADLINE = "time until retention"
 _WORDS = 14
 
 _FIGURES: Mapping[AdviceKind, tuple[str, ...]] = {
@@ -82,12 +79,19 @@ def chosen(rows: pl.DataFrame, asked: str | None) -> dict[str, Any] | None:
 
 
 def items(
-    rows: pl.DataFrame, *, picked: str | None, now: datetime, zone: tzinfo, withdrawn: bool = False
+    rows: pl.DataFrame,
+    deadlines: Mapping[str, datetime | None],
+    *,
+    picked: str | None,
+    now: datetime,
+    zone: tzinfo,
+    withdrawn: bool = False,
 ) -> list[Item]:
     """Return rows of ``recommendations`` as rows of the table.
 
     Args:
         rows: The rows, in their order.
+        deadlines: When messages of each group are deleted, as the other pages say.
         picked: The name of the row whose card is shown.
         now: The present.
         zone: The viewer's zone.
@@ -104,7 +108,9 @@ def items(
                 what=advice.subject,
                 when=f"{word} {clock(row[at], zone, now=now)}",
                 why=why(advice),
-                until=deadline(row["confirmed_at"], advice, now),
+                until=incidents.deadline(deadlines.get(advice.subject), now)
+                if advice.subject_kind is Subject.GROUP
+                else "",
                 step=_if_nothing(advice),
                 link=Target(
                     label=advice_cards.headline(advice),
@@ -137,17 +143,6 @@ def _figure(one: Evidence) -> str:
 def _cut(text: str) -> str:
     said = text.split()
     return thin(text if len(said) <= _WORDS else f"{' '.join(said[:_WORDS])} …")
-
-
-def deadline(given_at: datetime, advice: Recommendation, now: datetime) -> str:
-    """Say how long until retention deletes what was not read; nothing where that is far away."""
-    left = next((one.value for one in advice.evidence if one.name == _DEADLINE), None)
-    if not isinstance(left, int | float):
-        return ""
-    at = given_at + timedelta(seconds=left)
-    if (at - now).total_seconds() > WATCH_WITHIN_SECONDS:
-        return ""
-    return f"data lost {time_left((at - now).total_seconds())}" if at > now else "data is lost"
 
 
 def _if_nothing(advice: Recommendation) -> str:

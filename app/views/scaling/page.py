@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 import streamlit as st
 
+from app.data import present
 from app.data.context import current
 from app.style.format import count, escape, thin
 from app.ui import components
@@ -13,6 +14,7 @@ from app.ui.browser import items
 from app.ui.frame import empty_states, status_bar
 from app.views.scaling import decisions, view_model, what_if
 from lake.errors import LakeError
+from lake.schemas.current import GROUP_STATUS
 from scaling.advice.advice_table import from_row
 from scaling.advice.model import AdviceKind, AdviceSeverity, Subject
 
@@ -44,6 +46,10 @@ st.caption(current_advice.words(given, view))
 for unreadable in errors.values():
     components.show_broken(unreadable)
 
+deadlines = {}
+with components.guarded():
+    status = present.rows(view, GROUP_STATUS)
+    deadlines = dict(status.select("group", "data_loss_at").iter_rows())
 every = pl.concat([changes, given.withdrawn, unknown, kept])
 asked = st.query_params.get(decisions.PARAMETER)
 row = decisions.chosen(every, asked)
@@ -54,7 +60,14 @@ def draw(listed: pl.DataFrame, key: str, alt: str, *, withdrawn: bool = False) -
     """Draw a row a change; its link shows the card of the row."""
     shown = listed.head(LISTED)
     items.draw(
-        decisions.items(shown, picked=picked, now=view.now, zone=view.zone, withdrawn=withdrawn),
+        decisions.items(
+            shown,
+            deadlines,
+            picked=picked,
+            now=view.now,
+            zone=view.zone,
+            withdrawn=withdrawn,
+        ),
         view=view,
         key=key,
         alt=alt,

@@ -17,6 +17,7 @@ from alerting.inputs.frames import Frames
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.lifecycle import Alert, State, advance
 from alerting.rules.model import AlertSeverity, Rule
+from alerting.status.phrases import duration
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, COLLECTIONS, CONNECTOR_TASKS, DEAD_LETTERS, TOPICS
 from tests.unit.alerting.checks.check_world import (
@@ -243,6 +244,17 @@ def test_an_alert_stays_while_a_value_is_unknown(name: str, number: int) -> None
     alert = then(name, world(CASES[name], END, first=END - 40, after=nulls))
     assert alert.state is State.FIRING
     assert alert.no_data_since is not None
+
+
+def test_a_deadline_stands_in_no_text_and_stays_while_it_is_unknown() -> None:
+    name = "data_loss_deadline"
+    alert = fired(name)
+    assert alert.value is not None and alert.deadline == at(TRUE_UNTIL).timestamp() + alert.value
+    assert alert.what == "g will lose data"
+    assert duration(alert.value) not in alert.detail and " in " not in alert.detail
+    unknown = then(name, world(CASES[name], END, first=END - 40, after=CASES[name].nulls[0]))
+    assert unknown.deadline == alert.deadline
+    assert fired("certificate_expiry").what.endswith(" expires soon")
 
 
 @pytest.mark.parametrize("name", [name for name in OF_MONITOR if name != "nothing_collected"])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from alerting.current.rows import current_rows
+from alerting.current.rows import alert_rows, current_rows
 from alerting.current.state import EvaluationInMemory
 from alerting.evaluate.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
 from alerting.evaluate.observations import observe
@@ -16,6 +17,7 @@ from alerting.inputs.frames import Frames
 from alerting.inputs.polls import PARTITION_LAG
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.lifecycle import Alert, State
+from alerting.rules.model import AlertSeverity
 from config.settings import LakeSettings
 from lake.schemas.current import (
     BROKER_STATUS,
@@ -190,6 +192,28 @@ def test_what_is_unknown_is_null() -> None:
     unknown = {name for name, value in row.items() if value is None}
     assert {"groups", "lag", "brokers", "partitions", "offline", "dead_letter_topics"} <= unknown
     assert {one["key"] for one in row["unreadable"]} == {"groups", "dead_letters"}
+
+
+def test_the_deadline_of_an_alert_stays_while_that_of_its_group_is_unknown() -> None:
+    frames = Frames(cluster="c", now=NOW.timestamp(), tables={})
+    alert = Alert(
+        fingerprint="f",
+        rule="DataLossNear",
+        check="data_loss_deadline",
+        severity=AlertSeverity.CRITICAL,
+        labels={"cluster": "c", "group": "g"},
+        state=State.FIRING,
+        started_at=NOW.timestamp(),
+        last_true_at=NOW.timestamp(),
+        deadline=NOW.timestamp() + 3600,
+    )
+    stalled = replace(alert, fingerprint="s", check="stalled", deadline=None)
+    unknown = {"cluster": "c", "group": "g", "status": "STALLED", "evaluated_at": NOW}
+    groups = pl.DataFrame([unknown], schema=GROUP_STATUS.polars_schema)
+    found = alert_rows([alert, stalled], groups, frames)
+    assert found["deadline_at"].to_list() == [NOW + timedelta(hours=1), None]
+    known = groups.with_columns(pl.lit(NOW + timedelta(hours=2)).alias("data_loss_at"))
+    assert alert_rows([stalled], known, frames)["deadline_at"][0] == NOW + timedelta(hours=2)
 
 
 def test_who_reads_a_topic_is_known_while_its_groups_are_unknown(tmp_path: Path) -> None:

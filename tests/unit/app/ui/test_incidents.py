@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +13,9 @@ from alerting.rules.model import AlertSeverity
 from app.data.context import View
 from app.ui.incidents import (
     MOST_SYMPTOMS,
+    deadline,
     incidents,
+    items,
     limited,
     matching,
     numbers,
@@ -64,6 +66,31 @@ def test_an_incident_says_since_when_as_the_overview_does(
 ) -> None:
     (found,) = incidents([began])
     assert span(found, replace(view, now=NOW)) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        pytest.param(None, "", id="not known"),
+        pytest.param(3600.0, "data lost in 1 h", id="later"),
+        pytest.param(8 * 86400.0, "", id="far"),
+        pytest.param(-5.0, "data is being lost now", id="over"),
+    ],
+)
+def test_how_long_until_messages_are_deleted(seconds: float | None, expected: str) -> None:
+    assert deadline(None if seconds is None else NOW + timedelta(seconds=seconds), NOW) == expected
+
+
+def test_an_incident_has_its_deadline_once_while_it_goes_on(view: View) -> None:
+    ahead = 2000.0 + 7200.0
+    given = alert("g will lose data", 1000.0, deadline=ahead)
+    over = alert("g lost data", 1000.0, ended=1500.0, deadline=ahead)
+    old = alert("not seen", 900.0, deadline=ahead, last_true_at=1000.0)
+    rows = items(incidents([given, over, old]), replace(view, now=NOW), acknowledged={})
+    until = {row.what: row.until for row in rows}
+    assert until["g will lose data"] == "data lost in 2 h, c"
+    assert until["g lost data"] == "c, over"
+    assert until["not seen"].startswith("last seen ")
 
 
 @pytest.mark.parametrize(

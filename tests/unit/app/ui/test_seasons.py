@@ -45,6 +45,7 @@ def test_a_rate_is_compared_with_what_is_usual(
     known: Usual | None, value: float | None, said: tuple[str, str]
 ) -> None:
     assert delta(known, value, "all") == said
+    assert delta(known, value, "all", "5 of 6 partitions") == ("5 of 6 partitions", "violet")
 
 
 def test_what_has_changed_within_a_week_is_said_the_newest_first() -> None:

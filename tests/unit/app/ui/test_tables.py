@@ -11,7 +11,7 @@ import pytest
 
 from app.data.context import View
 from app.data.time_range import RANGES
-from app.style.theme import ACT, OK
+from app.style.theme import OK, URGENT
 from app.ui.advice.advice_history import change
 from app.ui.tables import NEVER, NONE, Column, cards, csv, file_name, styled
 from app.ui.topic_list import hot_partitions
@@ -134,7 +134,7 @@ def test_a_card_has_every_column_of_its_row_but_what_does_not_apply() -> None:
     frame = pl.DataFrame(
         {
             "group": ["archive", "billing"],
-            "label": [[ACT.label], [OK.label]],
+            "label": [[URGENT.label], [OK.label]],
             "why": [why, "keeps up"],
             "lag": [43_200, None],
             "drain_seconds": [NEVER, NONE],
@@ -144,7 +144,7 @@ def test_a_card_has_every_column_of_its_row_but_what_does_not_apply() -> None:
     )
     columns = {
         "group": Column("group", opens=("group", "group")),
-        "label": Column("status", "status", badge_styles=[ACT, OK]),
+        "label": Column("status", "status", badge_styles=[URGENT, OK]),
         "why": Column("why"),
         "lag": Column("lag", "count"),
         "drain_seconds": Column("drained in", "duration", never="grows"),
@@ -155,7 +155,7 @@ def test_a_card_has_every_column_of_its_row_but_what_does_not_apply() -> None:
     stopped, billing = cards(frame, columns, cast(View, Frame()))
 
     thin = why.replace(",200", "\u202f200")
-    assert (stopped.what, stopped.badge, stopped.why) == ("archive", ACT, thin)
+    assert (stopped.what, stopped.badge, stopped.why) == ("archive", URGENT, thin)
     assert stopped.link is not None and stopped.link.parameters == {"group": "archive"}
     assert stopped.step == "lag 43\u202f200 · drained in grows · replicas 1, 2"
     assert billing.step == "why keeps up · lag unknown · replicas 3"

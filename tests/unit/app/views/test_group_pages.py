@@ -117,6 +117,34 @@ def test_filters_and_quiet_groups() -> None:
     assert group_list.filtered(found, search="", statuses=[Status.STOPPED], kinds=[]).is_empty()
 
 
+def test_rates_of_which_a_part_is_unknown_are_labelled() -> None:
+    rates = {"arrival_per_second": 5.0, "consumption_per_second": 4.0}
+    groups = statuses(
+        {"group": "part", "status": "STALLED"},
+        {"group": "whole", "status": "STALLED", **rates},
+        {"group": "nothing", "status": "UNKNOWN"},
+        {"group": "fine"},
+    )
+    read = {"is_subscribed": True, "decides": True, "status": "STALLED"}
+    partitions = partition_statuses(
+        {"group": "part", "partition": 0, **read, **rates},
+        {"group": "part", "partition": 1, **read, **rates},
+        {"group": "part", "partition": 2, **read},
+        {"group": "part", "partition": 3, **read, **rates, "is_subscribed": False},
+        {"group": "part", "partition": 4, **read, "decides": False},
+        {"group": "whole", "partition": 0, **read, **rates},
+        {"group": "nothing", "partition": 0, **read},
+    )
+    found = group_list.with_known_rates(groups, partitions)
+    assert found.select("group", *rates, "rates_of").rows() == [
+        ("part", 10.0, 8.0, "2 of 3 partitions"),
+        ("whole", 5.0, 4.0, None),
+        ("nothing", None, None, None),
+        ("fine", None, None, None),
+    ]
+    assert found.columns == [*groups.columns, "rates_of"]
+
+
 def test_courses_of_lag_keep_the_order_of_the_groups() -> None:
     shown = group_list.rows(statuses({"group": "b", "lag": 1}, {"group": "a", "lag": 1}))
     past = pl.DataFrame({"time": [at(0), at(60)], "group": ["b", "b"], "lag": [1, 4]})
@@ -227,19 +255,6 @@ def history(**values: list[int | None]) -> pl.DataFrame:
     )
 
 
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [
-        pytest.param(None, "", id="not known"),
-        pytest.param(3600.0, "data lost in 1 h", id="later"),
-        pytest.param(-5.0, "data is being lost now", id="over"),
-    ],
-)
-def test_how_long_until_messages_are_deleted(seconds: float | None, expected: str) -> None:
-    alert = {"deadline_at": None if seconds is None else at(seconds)}
-    assert overview_view_model.deadline(alert, START) == expected
-
-
 def alerts(*given: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(
         [
@@ -266,14 +281,13 @@ def test_causes_come_first_with_their_symptoms_below_them() -> None:
             {"fingerprint": "symptom", "inhibited_by": "cause", "severity": "critical"},
             {"fingerprint": "cause", "severity": "critical"},
             {"fingerprint": "orphan", "inhibited_by": "gone", "severity": "info"},
-            {"fingerprint": "soon", "severity": "critical", "deadline_at": at(60)},
             {"fingerprint": "new", "severity": "critical", "since": at(-60)},
             {"fingerprint": "old", "severity": "critical", "since": at(-120)},
-        ),
-        START,
+            {"fingerprint": "loses", "severity": "critical", "check": "losing_data"},
+        )
     )
     assert [one.alert["fingerprint"] for one in found] == [
-        *("soon", "new", "old", "cause", "watch", "orphan")
+        *("loses", "new", "old", "cause", "watch", "orphan")
     ]
     assert found[3].symptoms == ("symptom is late: why",)
     row = overview_view_model.items(
@@ -282,6 +296,24 @@ def test_causes_come_first_with_their_symptoms_below_them() -> None:
     assert row.link is not None
     assert (row.link.page, row.link.parameters) == ("group", {"group": "cause"})
     assert row.more == ["symptom is late: why"]
+
+
+def test_a_deadline_that_comes_and_goes_moves_no_row() -> None:
+    given = [
+        {"fingerprint": "near", "check": "data_loss_deadline", "since": at(-600)},
+        {"fingerprint": "newer", "check": "stopped", "since": at(-60)},
+        {"fingerprint": "older", "check": "stopped", "since": at(-300)},
+    ]
+    for deadlines in ((60, None, 60), (None, 60, None), (None, None, 60), (None, None, None)):
+        found = overview_view_model.causes(
+            alerts(
+                *(
+                    one | {"deadline_at": None if left is None else at(left)}
+                    for one, left in zip(given, deadlines, strict=True)
+                )
+            )
+        )
+        assert [one.alert["fingerprint"] for one in found] == ["near", "newer", "older"]
 
 
 @pytest.mark.parametrize(
@@ -296,7 +328,7 @@ def test_an_alert_that_is_only_kept_open_says_so(seconds: float | None, until: s
     seen = None if seconds is None else at(seconds)
     given = {"fingerprint": "a", "deadline_at": at(3600), "last_true_at": seen}
     (row,) = overview_view_model.items(
-        overview_view_model.causes(alerts(given), START),
+        overview_view_model.causes(alerts(given)),
         *(START, UTC),
         interval_seconds=15.0,
         stored=False,
@@ -311,7 +343,7 @@ def test_the_step_of_a_group_that_falls_behind_is_what_scaling_advises() -> None
         {"fingerprint": "off", "status": "STOPPED", "step": "Start it."},
         {"fingerprint": "quiet", "status": "FALLING_BEHIND", "step": "See Scaling."},
     ]
-    found = overview_view_model.causes(alerts(*given), START)
+    found = overview_view_model.causes(alerts(*given))
     assert sorted(overview_view_model.behind(found)) == ["quiet", "slow"]
     advised = {"slow": "a hot partition", "off": "3 → 5 consumers"}
     rows = overview_view_model.items(
@@ -327,14 +359,14 @@ def test_the_step_of_a_group_that_falls_behind_is_what_scaling_advises() -> None
 def test_nothing_to_act_on_is_folded_away() -> None:
     many = [{"fingerprint": f"c{number}", "severity": "critical"} for number in range(7)]
     few = [{"fingerprint": f"w{number}"} for number in range(3)]
-    found = overview_view_model.causes(alerts(*few, *many), START)
+    found = overview_view_model.causes(alerts(*few, *many))
     seen, rest = overview_view_model.shown(found)
     assert [one.alert["severity"] for one in seen] == ["critical"] * 7
     assert overview_view_model.folded(rest) == "3 more: 3 to watch"
-    quiet = overview_view_model.causes(alerts(*few), START)
+    quiet = overview_view_model.causes(alerts(*few))
     assert overview_view_model.shown(quiet) == (quiet, [])
     flood = [{"fingerprint": f"c{number}", "severity": "critical"} for number in range(12)]
-    _, rest = overview_view_model.shown(overview_view_model.causes(alerts(*flood), START))
+    _, rest = overview_view_model.shown(overview_view_model.causes(alerts(*flood)))
     assert overview_view_model.folded(rest) == "2 more: 2 to act on now"
 
 
@@ -347,7 +379,7 @@ def test_the_sentence_of_the_overview() -> None:
         {"group": "a", "status": "STALLED", "lag": 900, "unknown_partitions": 1},
         {"group": "b", "lag": 100},
     )
-    found = overview_view_model.causes(alerts({"fingerprint": "a", "severity": "critical"}), START)
+    found = overview_view_model.causes(alerts({"fingerprint": "a", "severity": "critical"}))
     assert overview_view_model.headline(found, groups, cluster) == (
         "1 thing needs you now",
         f"Lag total {short(1000)} without 1 group that could not be read in full, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import polars as pl
@@ -87,6 +88,8 @@ def test_its_sentence_says_when_it_began_and_ended() -> None:
     assert sentence(open_one, at(1120), UTC) == (
         "It began at 00:16 and has lasted 2 min. Nothing followed from it."
     )
+    loses = Incident(cause=replace(open_one.cause, deadline=1120.0 + 7200.0))
+    assert sentence(loses, at(1120), UTC).endswith(" Data lost in 2 h, at the present rates.")
 
 
 def _fields(alert: Alert) -> dict[str, object]:

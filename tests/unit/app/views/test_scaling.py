@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from alerting.checks.retention_deadline import Retention
+from alerting.status.phrases import time_left
 from app.views.scaling import decisions
+from scaling.advice.advice_table import recommendation_frame, recommendation_rows
 from scaling.advice.model import AdviceKind
+from scaling.advisers.retention import group_deadline
 from tests.unit.alerting.status.scenarios import constant
 from tests.unit.scaling.advisers.advising import advice_on, facts, six
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
 
 
-def test_advice_on_retention_has_its_deadline_like_any_other() -> None:
+def test_the_rows_on_a_group_have_its_deadline_from_one_source_and_once() -> None:
     late = facts(
         six(arrival=constant(100.0), capacity=constant(60.0), backlog=60_000, warm_up=0.0),
         retention=Retention(seconds=1200.0),
     )
-    found = {one.kind: decisions.deadline(NOW, one, NOW) for one in advice_on(late)}
-    assert found == {
-        AdviceKind.RETENTION_DEADLINE: "data lost in 14 min",
-        AdviceKind.ADD_CONSUMERS: "data lost in 14 min",
+    advice = advice_on(late)
+    rows = recommendation_frame(recommendation_rows(advice, at=NOW))
+    at = NOW + timedelta(minutes=12)
+    found = decisions.items(rows, {late.group: at}, picked=None, now=NOW, zone=UTC)
+    assert {one.kind for one in advice} == {
+        AdviceKind.RETENTION_DEADLINE,
+        AdviceKind.ADD_CONSUMERS,
     }
+    assert [one.until for one in found] == ["data lost in 12 min"] * 2
+    # What advice says is kept with it, and would stand beside another number.
+    first = group_deadline(late)
+    assert first is not None
+    said = time_left(first[1].seconds or 0.0)
+    assert said == "in 14 min"
+    assert not any(said in text for one in advice for text in (one.reason, one.consequence or ""))
+    unknown = decisions.items(rows, {}, picked=None, now=NOW, zone=UTC)
+    assert [one.until for one in unknown] == ["", ""]

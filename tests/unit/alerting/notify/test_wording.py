@@ -1,0 +1,42 @@
+"""What a message says."""
+
+from __future__ import annotations
+
+from alerting.notify.notifications import Notification, NotificationKind
+from alerting.notify.wording import alertmanager_alerts, body, title, webhook_payload
+from alerting.rules.lifecycle import Alert, State
+from alerting.rules.model import AlertSeverity
+
+NOW = 1_800_000_000.0
+ALERT = Alert(
+    fingerprint="f",
+    rule="DataLossNear",
+    check="data_loss_deadline",
+    severity=AlertSeverity.CRITICAL,
+    labels={"cluster": "c", "group": "g"},
+    state=State.FIRING,
+    started_at=NOW - 60,
+    last_true_at=NOW,
+    deadline=NOW + 3 * 3600 + 600,
+    what="g will lose data",
+    detail="Retention reaches the oldest unread message of t-0.",
+)
+
+
+def test_a_message_names_a_deadline_once_and_not_in_its_title() -> None:
+    notification = Notification(
+        key="k",
+        group="c/DataLossNear",
+        kind=NotificationKind.FIRING,
+        at=NOW,
+        severity=AlertSeverity.CRITICAL,
+        firing=(ALERT,),
+    )
+    assert title(notification) == "[CRITICAL] g will lose data (c)"
+    text = body(notification, "http://dash")
+    assert "\nDeadline: in 3 h 10 min, about 2027-01-15 11:10:00 UTC\n" in text
+    assert text.count("3 h 10 min") == 1
+    assert webhook_payload(notification, "http://dash")["firing"][0]["deadline"] == ALERT.deadline
+    (sent,) = alertmanager_alerts([ALERT], {}, "http://dash", NOW, 300.0)
+    assert sent["annotations"]["deadline"] == "2027-01-15 11:10:00 UTC"
+    assert sent["annotations"]["summary"] == "g will lose data"
