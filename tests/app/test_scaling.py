@@ -110,6 +110,17 @@ def test_a_what_if_without_capacity_asks_for_it(open_page: Open, filled: Path) -
     assert "Consumer-hours" in [one.label for one in test.metric]
 
 
+def test_a_what_if_says_that_too_little_was_measured(
+    open_page: Open, without_history: Path
+) -> None:
+    test = open_page(without_history, "scaling")
+    test.selectbox(key="scaling-group").select("payments").run()
+    test.number_input(key="if-capacity-payments").set_value(400.0).run()
+    calm(test)
+    said = texts(test)
+    assert "less than 30 min were measured" in said and "at the present rates" in said
+
+
 def test_what_became_of_advice(open_page: Open, advised: Path) -> None:
     test = open_page(advised, "scaling")
     table = next(one.value for one in test.dataframe if "what became of it" in one.value.columns)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
 
 from alerting.checks.retention_deadline import Retention
-from app.views.scaling import decisions
+from app.data.context import View
+from app.views.scaling import decisions, what_if
+from lake.schemas.tables import GROUP_HISTORY
 from scaling.advice.model import AdviceKind
 from tests.unit.alerting.status.scenarios import constant
 from tests.unit.scaling.advisers.advising import advice_on, facts, six
@@ -23,3 +27,20 @@ def test_advice_on_retention_has_its_deadline_like_any_other() -> None:
         AdviceKind.RETENTION_DEADLINE: "data lost in 14 min",
         AdviceKind.ADD_CONSUMERS: "data lost in 14 min",
     }
+
+
+def test_a_what_if_replays_no_generated_minutes(view: View) -> None:
+    minutes = [
+        {
+            "cluster": "east",
+            "group": "a",
+            "grain_seconds": 60,
+            "window_start": view.now - timedelta(minutes=ago),
+            "arrival_per_second": float(ago),
+            "generated": generated,
+        }
+        for ago, generated in ((3, True), (2, None), (1, None))
+    ]
+    view.lake.append(GROUP_HISTORY, pl.DataFrame(minutes, infer_schema_length=None))
+    found = what_if.measured_minutes(view.cache_key, "east", "a", view)
+    assert [one.arrival_per_second for one in found] == [2.0, 1.0]
