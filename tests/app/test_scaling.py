@@ -176,6 +176,6 @@ def test_the_week_has_its_incidents_late_groups_and_followed_advice(
     fired = next(one.value for one in test.dataframe if "symptoms" in one.value.columns)
     assert "Broker 2 is missing" in set(fired["what"])
     assert int(fired["symptoms"].max()) > 0
-    earlier = open_page(alarmed, "report", week="a-week-earlier")
+    earlier = open_page(alarmed, "report", week="a week earlier")
     calm(earlier)
     assert earlier.title[0].value.startswith("0 incidents")
