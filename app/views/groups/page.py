@@ -78,7 +78,7 @@ busy = found.filter(~group_list.is_quiet())
 shown = with_advice(busy.head(SHOWN))
 trend = None
 with components.guarded():
-    trend = history_queries.group_history(view, shown["group"].to_list()).frame
+    trend = history_queries.group_history(view, shown["group"].to_list()).measured
 shown = group_list.with_trends(shown, trend)
 
 columns = {
@@ -108,7 +108,7 @@ columns = {
     ),
     "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=76),
     "consumption_per_second": Column("consumed", "rate", help=group_list.WINDOW, width=76),
-    "trend": Column("trend", "trend", help="Lag in the chosen time range.", width=90),
+    "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=90),
     "drain_seconds": Column(
         "drained in",
         "duration",
