@@ -33,6 +33,13 @@ class History:
         moment = self.frame[TIME].min()
         return moment if isinstance(moment, datetime) else None
 
+    @property
+    def measured(self) -> pl.DataFrame:
+        """The rows that were measured, not generated: for lines that cannot show the difference."""
+        if self.generated_until is None:
+            return self.frame
+        return self.frame.filter(pl.col(TIME) >= self.generated_until)
+
     def of(self, column: str, value: str) -> History:
         """Return the rows of one series."""
         return replace(self, frame=self.frame.filter(pl.col(column) == value))
@@ -143,13 +150,14 @@ def merge(
         past = pl.concat([past, in_steps(tail, keys, measures, 60).cast(past.schema)])
     step = chosen.step_seconds
     frame = _over(in_steps(past, keys, measures, step), step, now)
-    generated = gold.filter(pl.col("generated"))["window_start"].max()
-    until = (
-        generated + timedelta(seconds=chosen.grain.seconds)
-        if isinstance(generated, datetime)
-        else None
-    )
+    until = generated_until(gold, chosen.grain.seconds)
     return History(frame=frame, step_seconds=step, generated_until=until)
+
+
+def generated_until(gold: pl.DataFrame, grain_seconds: int) -> datetime | None:
+    """Return the end of the last row that was generated; None where all were measured."""
+    last = gold.filter(pl.col("generated"))["window_start"].max()
+    return last + timedelta(seconds=grain_seconds) if isinstance(last, datetime) else None
 
 
 def observed(gold: pl.DataFrame, chosen: TimeRange) -> pl.DataFrame:

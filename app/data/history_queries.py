@@ -25,6 +25,7 @@ from app.data.history import (
     TOPIC,
     History,
     Measure,
+    generated_until,
     in_steps,
     merge,
     observed,
@@ -108,11 +109,11 @@ def _history(
 
 def earlier(
     view: View, table: Table, key: str, name: str, measure: Measure, before: timedelta
-) -> pl.DataFrame:
+) -> tuple[pl.DataFrame, bool]:
     """Return what a value of a series was as long before the chosen range, moved into it.
 
     Returns:
-        Rows of ``time`` and ``value``.
+        Rows of ``time`` and ``value``, and whether any was generated.
 
     Raises:
         LakeError: The table cannot be read.
@@ -121,23 +122,29 @@ def earlier(
     chosen = replace(view.range, end=until)
     start = chosen.start(until)
     rows = _read(view, table, chosen, key, (name,), start)
-    points = rows.filter(pl.col("window_start") >= start).select(
+    rows = rows.filter(pl.col("window_start") >= start)
+    points = rows.select(
         pl.col("window_start").alias(TIME), pl.col(measure.gold).alias(measure.name)
     )
     steps = in_steps(points, (), (measure,), chosen.step_seconds)
-    return steps.select(pl.col(TIME) + before, pl.col(measure.name).alias("value"))
+    moved = steps.select(pl.col(TIME) + before, pl.col(measure.name).alias("value"))
+    return moved, bool(rows["generated"].fill_null(value=False).any())
 
 
-def past_day(view: View, table: Table, key: str, name: str) -> pl.DataFrame:
-    """Return by the hour what arrived for a series in the last day: ``time`` and ``value``.
+def past_day(view: View, table: Table, key: str, name: str) -> History:
+    """Return by the hour what arrived for a series in the last day, as ``value``.
 
     Raises:
         LakeError: The table cannot be read.
     """
     day = replace(view, range=LAST_DAY)
     rows = history(day, table, key, [name]).sort("window_start")
-    return rows.select(
-        pl.col("window_start").alias(TIME), pl.col("arrival_per_second").alias("value")
+    return History(
+        frame=rows.select(
+            pl.col("window_start").alias(TIME), pl.col("arrival_per_second").alias("value")
+        ),
+        step_seconds=Grain.HOUR.seconds,
+        generated_until=generated_until(rows, Grain.HOUR.seconds),
     )
 
 

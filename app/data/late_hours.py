@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import polars as pl
 import streamlit as st
@@ -34,24 +34,29 @@ def _over_objective(
 ) -> pl.DataFrame:
     settings = _view.settings.scaling
     wanted = [settings.time_lag_seconds, *(one.time_lag_seconds for one in settings.objectives)]
-    hours = _view.lake.read(
-        GROUP_HISTORY,
-        pl.col("grain_seconds") == Grain.HOUR.seconds,
-        pl.col("time_lag_seconds_max") > min(wanted),
-        since=start,
-        until=_end,
-        cluster=cluster,
-        columns=["group", "window_start", "time_lag_seconds_max", "generated"],
+    # An hour is written when it is over: the newest ones are known by their minutes.
+    newest = _end.replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
+    hours, minutes = (
+        _view.lake.read(
+            GROUP_HISTORY,
+            pl.col("grain_seconds") == grain.seconds,
+            pl.col("time_lag_seconds_max") > min(wanted),
+            since=since,
+            until=_end,
+            cluster=cluster,
+            columns=["group", "window_start", "time_lag_seconds_max", "generated"],
+        )
+        for grain, since in ((Grain.HOUR, start), (Grain.MINUTE, newest))
     )
-    return by_group(hours, settings.objective_seconds)
+    return by_group(pl.concat([hours, minutes]), settings.objective_seconds)
 
 
-def by_group(hours: pl.DataFrame, objective: Callable[[str], float]) -> pl.DataFrame:
+def by_group(rows: pl.DataFrame, objective: Callable[[str], float]) -> pl.DataFrame:
     """Return how long each group missed its objective, the longest first.
 
     Args:
-        hours: Rows of ``group_history`` by the hour: group, window_start, time_lag_seconds_max and
-            generated.
+        rows: Rows of ``group_history`` by the hour or the minute: group, window_start,
+            time_lag_seconds_max and generated.
         objective: The highest wanted time lag of a group, in seconds.
 
     Returns:
@@ -59,13 +64,14 @@ def by_group(hours: pl.DataFrame, objective: Callable[[str], float]) -> pl.DataF
         some moment; ``worst_seconds`` and ``worst_at``; ``is_generated``, whether generated
         history is in it.
     """
-    names = hours["group"].unique().to_list()
+    names = rows["group"].unique().to_list()
     wanted = pl.DataFrame(
         {"group": names, "objective_seconds": [objective(name) for name in names]},
         schema={"group": pl.String, "objective_seconds": pl.Float64},
     )
     return (
-        hours.join(wanted, on="group")
+        rows.join(wanted, on="group")
+        .with_columns(pl.col("window_start").dt.truncate("1h"))
         .filter(pl.col("time_lag_seconds_max") > pl.col("objective_seconds"))
         .group_by("group")
         .agg(

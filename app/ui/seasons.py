@@ -145,7 +145,11 @@ def band(rows: pl.DataFrame, view: View) -> Band | None:
         orient="row",
     )
     is_generated = bool(rows["generated"].fill_null(value=False).any())
-    return Band(frame=frame, name="usual (generated history)" if is_generated else "usual")
+    return Band(frame=frame, name=_named("usual", is_generated))
+
+
+def _named(name: str, is_generated: bool) -> str:
+    return f"{name} (generated history)" if is_generated else name
 
 
 def choice() -> str | None:
@@ -167,6 +171,12 @@ def ghost(
     if before not in _BEFORE:
         return None
     with components.guarded():
-        rows = history_queries.earlier(view, table, key, name, measure, _BEFORE[before])
-        return Ghost(frame=rows, name=before, step_seconds=view.range.step_seconds)
+        rows, is_generated = history_queries.earlier(
+            view, table, key, name, measure, _BEFORE[before]
+        )
+        return Ghost(
+            frame=rows,
+            name=_named(before, is_generated),
+            step_seconds=view.range.step_seconds,
+        )
     return None

@@ -195,8 +195,8 @@ def _as_written(frame: pl.DataFrame, name: str, column: Column) -> pl.Expr:
     kind, value = frame.schema[name], pl.col(name)
     if isinstance(kind, pl.List):
         texts = value.cast(pl.List(pl.String)).list.join(", ")
-        # A status has a symbol before its word.
-        value = texts.str.replace(r"^[^\p{L}\p{N}]+ ", "") if column.kind == "status" else texts
+        # A status has a symbol of one character before its word.
+        value = texts.str.replace(r"^\S ", "") if column.kind == "status" else texts
     elif isinstance(kind, pl.Datetime):
         return value.dt.strftime("%Y-%m-%dT%H:%M:%SZ")
     elif kind.is_float():

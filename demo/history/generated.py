@@ -3,9 +3,8 @@
 Seasons, forecasts and comparisons need weeks of history, which a demo of some minutes does not
 have. So each group is simulated over the days before, with a daily and a weekly season that is at
 its highest, the group's real rate, when the demo starts. Its consumers can do what arrives: the
-troubles that the demo shows begin with the demo. Two things happened in that history, for the
-tables of changes to find: a deploy made one group's consumers slower for three days, and payments
-have been growing.
+troubles that the demo shows begin with the demo. Two things happened in that history, to be found:
+a deploy made one group's consumers slower for some hours, and payments have been growing.
 """
 
 from __future__ import annotations
@@ -25,12 +24,17 @@ from simulation.simulator import Simulation
 DAYS = 15
 MINUTE_SECONDS = 60.0
 
-_SLOWER_GROUP, _SLOWER_FROM, _SLOWER_TO = "order-fulfilment", 11.4 * DAY, 8.4 * DAY
-# Not a week before the start: what is usual then would be what the deploy left waiting.
-_TOO_LITTLE = 0.85
+_HOUR = 3600.0
+_SLOWER_GROUP, _SLOWER_FROM, _SLOWER_TO = "order-fulfilment", 232 * _HOUR, 224 * _HOUR
+# When it is night in the demo, eight to sixteen hours after the hour of the start: of few weeks,
+# an hour's season counts the same hour of other days too, and would hold what waited then usual.
+_TOO_LITTLE = 0.7
 """Capacity of slower consumers, as a fraction of the peak arrival rate."""
 _GROWING_TOPIC, _GROWN_FROM, _GROWING_SINCE = "payments.authorised", 0.65, 6.0 * DAY
 _DAY_SWING, _QUIET_DAYS = 0.35, 0.8
+_READ_SHAPE, _READ_SCALE = 2.0, 0.45
+"""How many seconds a message waits to be fetched and read, a gamma distribution: about one, and
+within an hour three at the most, as in the demo itself."""
 _ENOUGH = 1.25
 """Capacity of consumers, as a multiple of the peak arrival rate."""
 _SATURDAY = 5
@@ -75,9 +79,12 @@ def _minutes(group: Group, catalogue: Catalogue, until: datetime, days: float) -
     ends = np.concatenate([steps.log_end for steps in found])
     positions = np.concatenate([steps.position for steps in found])
     ages = np.concatenate([steps.age_seconds for steps in found])
-    # Within a minute commits come often: the last one before its end was up to an interval ago.
+    # Within a minute commits come often: the last one before its end was up to an interval ago, and
+    # told of what had been read by then.
     rng = np.random.default_rng((seed, crc32(group.name.encode())))
-    ago = rng.uniform(0.0, group.commit_seconds, size=positions.shape)
+    each = (len(times), 1)
+    ago = rng.uniform(0.0, group.commit_seconds, size=each) + group.delay_seconds
+    ago = np.minimum(ago + rng.gamma(_READ_SHAPE, _READ_SCALE, size=each), MINUTE_SECONDS)
     done = np.diff(positions, axis=0, prepend=positions[:1])
     committed = np.floor(positions - done * ago / MINUTE_SECONDS)
     lag = ends - committed

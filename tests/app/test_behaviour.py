@@ -17,7 +17,16 @@ from streamlit.testing.v1 import AppTest
 from app.style.charts.base import PAGE_AXIS
 from app.ui.tables import DASH, NONE
 from config.load import load
-from lake.schemas.tables import CHANGES, LAG_ANOMALIES, SEASONALITY
+from lake.schemas.grain import PARTITIONED_BY
+from lake.schemas.tables import (
+    CHANGES,
+    CLUSTER_HISTORY,
+    COLLECTIONS,
+    DEAD_LETTER_HISTORY,
+    GROUP_HISTORY,
+    LAG_ANOMALIES,
+    SEASONALITY,
+)
 from lake.storage.append import conform
 from lake.storage.store import Lake
 from tests.app import generated
@@ -208,9 +217,55 @@ def test_health_names_failing_sections_and_what_to_do(open_page: Open, filled: P
     rows = test.dataframe[0].value.set_index("section")
     assert rows.loc["groups", "label"] == ["▲ partial"]
     assert rows.loc["brokers", "label"] == ["✓ ok"]
-    assert [one.label for one in test.expander if "section" in one.label] == [], "not folded"
+    folds = [one.label for one in test.expander]
+    assert not [one for one in folds if "section" in one or one == "Polls over time"]
     assert any(" tables, " in one.label for one in test.expander), "folded: all are readable"
     assert "see Brokers and replication" in texts(test)
+
+
+def test_health_is_folded_where_all_is_collected(
+    open_page: Open, filled: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "well"
+    shutil.copytree(filled, folder)
+    lake = Lake(load(folder / "headroom.yaml").lake)
+    rows = lake.read(COLLECTIONS, cluster=CLUSTER).filter(pl.col("status") == "ok")
+    newest = pl.col("observed_at").max().over("section") == pl.col("observed_at").max()
+    write_deltalake(lake.uri(COLLECTIONS), rows.filter(newest).to_arrow(), mode="overwrite")
+    test = open_page(folder, "health")
+    calm(test)
+    assert {"5 sections, all collected", "Polls over time"} <= {one.label for one in test.expander}
+    assert "Alerting leaves out no rule" in texts(test)
+
+
+def test_lines_in_tiles_and_tables_leave_out_what_was_generated(
+    open_page: Open, filled: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "generated"
+    shutil.copytree(filled, folder)
+    lake = Lake(load(folder / "headroom.yaml").lake)
+    for table in (GROUP_HISTORY, CLUSTER_HISTORY, DEAD_LETTER_HISTORY):
+        rows = lake.read(table, cluster=CLUSTER).with_columns(generated=pl.lit(value=True))
+        write_deltalake(
+            *(lake.uri(table), conform(table, rows).to_arrow()),
+            mode="overwrite",
+            partition_by=list(PARTITIONED_BY),
+        )
+    for lines_of, page in (
+        (lambda test: test.dataframe[0].value["trend"], "groups"),
+        (lambda test: [one.proto.chart_data for one in test.metric], "overview"),
+    ):
+        was, now = (
+            max(
+                (
+                    0 if line is None else len(line)
+                    for line in lines_of(open_page(of, page, range="6h"))
+                ),
+                default=0,
+            )
+            for of in (filled, folder)
+        )
+        assert now <= 1 < was
 
 
 def test_the_strip_shows_age_and_what_was_not_collected(open_page: Open, filled: Path) -> None:

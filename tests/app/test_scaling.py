@@ -110,6 +110,17 @@ def test_a_what_if_without_capacity_asks_for_it(open_page: Open, filled: Path) -
     assert "Consumer-hours" in [one.label for one in test.metric]
 
 
+def test_a_what_if_says_that_too_little_was_measured(
+    open_page: Open, without_history: Path
+) -> None:
+    test = open_page(without_history, "scaling")
+    test.selectbox(key="scaling-group").select("payments").run()
+    test.number_input(key="if-capacity-payments").set_value(400.0).run()
+    calm(test)
+    said = texts(test)
+    assert "less than 30 min were measured" in said and "at the present rates" in said
+
+
 def test_what_became_of_advice(open_page: Open, advised: Path) -> None:
     test = open_page(advised, "scaling")
     table = next(one.value for one in test.dataframe if "what became of it" in one.value.columns)
@@ -165,6 +176,6 @@ def test_the_week_has_its_incidents_late_groups_and_followed_advice(
     fired = next(one.value for one in test.dataframe if "symptoms" in one.value.columns)
     assert "Broker 2 is missing" in set(fired["what"])
     assert int(fired["symptoms"].max()) > 0
-    earlier = open_page(alarmed, "report", week="a-week-earlier")
+    earlier = open_page(alarmed, "report", week="a week earlier")
     calm(earlier)
     assert earlier.title[0].value.startswith("0 incidents")

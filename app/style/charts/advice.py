@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 import polars as pl
 
-from app.style.charts.base import Axis, Plot, plot, time_ticks
+from app.style.charts.base import Axis, Plot, plot, put_ground, time_ticks
 from app.style.theme import Palette
 
 _HEIGHT = 220
@@ -103,6 +103,7 @@ def forecast_chart(
     """
     made = plot(palette, height=_HEIGHT, y_title="messages/s", legend=True)
     made.x.update(type="date", **time_ticks(axis))
+    put_ground(made, axis)
     times = axis.local_times(rows["window_start"])
     band = palette.series[0]
     made.traces += [

@@ -167,11 +167,17 @@ def put_time_axis(made: Plot, axis: Axis) -> None:
     else:
         made.x["range"] = ends
     made.layout["meta"] = PAGE_AXIS
+    put_ground(made, axis)
+
+
+def put_ground(made: Plot, axis: Axis) -> None:
+    """Shade what was generated."""
     if axis.generated_until is not None and axis.generated_until > axis.start:
         made.shapes.append(
             {
                 "type": "rect",
-                **{"x0": ends[0], "x1": axis.local(min(axis.generated_until, axis.end))},
+                "x0": axis.local(axis.start),
+                "x1": axis.local(min(axis.generated_until, axis.end)),
                 **{"y0": 0, "y1": 1, "yref": "paper", "layer": "below"},
                 **{"fillcolor": _GENERATED, "line": {"width": 0}},
             }

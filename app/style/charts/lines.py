@@ -12,7 +12,7 @@ import polars as pl
 
 from app.style.charts.base import Axis, Plot, plain, plot, put_time_axis, top_and_others, with_gaps
 from app.style.charts.marks import put_marks
-from app.style.format import duration
+from app.style.format import duration, short
 from app.style.theme import Palette
 
 
@@ -46,6 +46,8 @@ class Ghost:
 
 _LEGEND_LINE = 19
 _LEVEL_SEEN_RATIO = 0.2
+_BAND_SEEN_RATIO = 2.0
+"""What is usual is drawn up to so many times the highest of what was, or of its own lower edge."""
 
 _TIME_UNITS = ((86400.0 * 2, 86400.0, "days"), (7200.0, 3600.0, "hours"), (120.0, 60.0, "minutes"))
 
@@ -140,7 +142,8 @@ def columns_chart(
     """Draw one line a column of the same rows; see ``series_chart`` for the arguments.
 
     Without a ``y_title`` the values are durations in seconds, drawn in the unit that suits them.
-    A level is drawn where a line comes near it: a high one would press all lines to the ground.
+    A level is drawn where a line comes near it, and a band as far as that: a high one would press
+    all lines to the ground.
     """
     unit, is_time = 1.0, not y_title
     if is_time:
@@ -153,6 +156,9 @@ def columns_chart(
     made = plot(palette, height=height, y_title=y_title, legend=several, log=log)
     if band is not None and not band.frame.is_empty():
         _add_band(made, band, axis, palette)
+        if not log:
+            seen = max(peak, _peak(ghost.frame, "value") if ghost is not None else 0.0)
+            _cap(made, band, max(seen, _peak(band.frame, "low")))
     if ghost is not None and not ghost.frame.is_empty():
         before = with_gaps(ghost.frame, step_seconds=ghost.step_seconds, values=["value"])
         values = before["value"].to_list()
@@ -214,6 +220,14 @@ def _add_band(made: Plot, band: Band, axis: Axis, palette: Palette) -> None:
     )
 
 
+def _cap(made: Plot, band: Band, seen: float) -> None:
+    """Let the axis end with what is to be seen where a band is far higher, and say how high."""
+    high = _peak(band.frame, "high")
+    if high > _BAND_SEEN_RATIO * seen > 0:
+        made.y["autorangeoptions"] = {"clipmax": _BAND_SEEN_RATIO * seen}
+        made.traces[-1]["name"] = f"{band.name}, up to {short(high)}"
+
+
 def _add_line(
     made: Plot,
     times: list[datetime],
@@ -256,7 +270,9 @@ def _add_line(
 
 def _fit_ticks(made: Plot) -> None:
     """Write small figures as they are: SI prefixes would make thousandths of them."""
-    drawn = [abs(y) for trace in made.traces for y in trace["y"] if y is not None]
+    cap = made.y.get("autorangeoptions", {}).get("clipmax", float("inf"))
+    heights = [abs(y) for trace in made.traces for y in trace["y"] if y is not None]
+    drawn = [y for y in heights if y <= cap]
     peak = max(drawn, default=0.0)
     if peak < 10:
         made.y["tickformat"] = "~g"

@@ -27,16 +27,22 @@ def draw(view: View, subject: str, name: str) -> None:
     if numbers is None:
         return
     table = GROUP_HISTORY if subject == "group" else TOPIC_HISTORY
+    past = history_queries.past_day(view, table, subject, name)
     components.chart(
         forecast_chart(
             numbers,
-            axis=Axis(start=view.now, end=view.now, zone=view.zone),
+            axis=Axis(
+                start=past.first or view.now,
+                end=view.now,
+                zone=view.zone,
+                generated_until=past.generated_until,
+            ),
             palette=view.palette,
-            past=history_queries.past_day(view, table, subject, name),
+            past=past.frame,
         ),
         key=f"{subject}-expected",
         alt=f"Messages a second that are expected to arrive for {name}, with their 90 % band",
-        note=quality(numbers.row(0, named=True)),
+        note=quality(numbers.row(0, named=True), is_shaded=past.generated_until is not None),
     )
 
 
@@ -84,11 +90,17 @@ def holds(row: Mapping[str, object]) -> bool:
     return not isinstance(held, float) or held >= LEAST_COVERAGE
 
 
-def quality(forecast: dict[str, object]) -> str:
-    """Say how far a forecast can be trusted, from a row of ``forecasts``."""
+def quality(forecast: dict[str, object], *, is_shaded: bool = False) -> str:
+    """Say how far a forecast can be trusted, from a row of ``forecasts``.
+
+    Args:
+        forecast: The row.
+        is_shaded: Whether the figure shows generated history, shaded.
+    """
     said = []
-    if forecast["generated"]:
-        said.append("Generated history is behind this forecast.")
+    if forecast["generated"] or is_shaded:
+        shaded = " (shaded)" if is_shaded else ""
+        said.append(f"Generated history{shaded} is behind this forecast.")
     hours, held = forecast["held_back_hours"], forecast["coverage_90"]
     if isinstance(held, float):
         said.append(f"Of {hours} hours held back, {held:.0%} lay inside such a band.")

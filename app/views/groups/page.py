@@ -81,7 +81,7 @@ busy = found.filter(~group_list.is_quiet())
 shown = with_advice(busy.head(SHOWN))
 trend = None
 with components.guarded():
-    trend = history_queries.group_history(view, shown["group"].to_list()).frame
+    trend = history_queries.group_history(view, shown["group"].to_list()).measured
 shown = group_list.with_trends(shown, trend)
 
 columns = {
@@ -116,7 +116,7 @@ columns = {
         if rows["rates_of"].count()
         else {}
     ),
-    "trend": Column("trend", "trend", help="Lag in the chosen time range.", width=90),
+    "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=90),
     "drain_seconds": Column(
         "drained in",
         "duration",

@@ -90,54 +90,57 @@ elif collections is not None:
     # Up to the last whole minute: the figures then change once a minute, not at each refresh.
     ranged = collections.filter(pl.col("observed_at").is_between(axis.start, axis.end))
     polls = view_model.polls(ranged.filter(pl.col("source") == queries.KAFKA))
-    left, right = st.columns(2, gap="medium")
-    with (
-        left,
-        components.section(
-            "Time between polls", help_text="A steady line is good: no poll was late or left out."
-        ),
-    ):
-        components.chart(
-            columns_chart(
-                polls,
-                [Line(column="gap_seconds", name="between polls")],
-                axis=axis,
-                palette=view.palette,
-                step_seconds=1e9,
-                height=220,
+    with st.expander("Polls over time") if is_whole else st.container():
+        left, right = st.columns(2, gap="medium")
+        with (
+            left,
+            components.section(
+                "Time between polls",
+                help_text="A steady line is good: no poll was late or left out.",
             ),
-            key="health-cadence",
-            alt="Seconds between polls over time",
-        )
-    with right, components.section("How long sections take", log_key="health-log") as log:
-        components.chart(
-            series_chart(
-                view_model.durations(ranged),
-                by="section",
-                value="duration_seconds",
-                axis=axis,
-                palette=view.palette,
-                step_seconds=1e9,
-                y_title="seconds",
-                limit=NAMED_SECTIONS,
-                log=log,
-                height=220,
-            ),
-            key="health-durations",
-            alt="Duration of each section's collection over time",
-        )
+        ):
+            components.chart(
+                columns_chart(
+                    polls,
+                    [Line(column="gap_seconds", name="between polls")],
+                    axis=axis,
+                    palette=view.palette,
+                    step_seconds=1e9,
+                    height=220,
+                ),
+                key="health-cadence",
+                alt="Seconds between polls over time",
+            )
+        with right, components.section("How long sections take", log_key="health-log") as log:
+            components.chart(
+                series_chart(
+                    view_model.durations(ranged),
+                    by="section",
+                    value="duration_seconds",
+                    axis=axis,
+                    palette=view.palette,
+                    step_seconds=1e9,
+                    y_title="seconds",
+                    limit=NAMED_SECTIONS,
+                    log=log,
+                    height=220,
+                ),
+                key="health-durations",
+                alt="Duration of each section's collection over time",
+            )
 
-with components.section(
-    "Alerting", help_text="Rules, silences and rows of the alert store that are left out."
-):
-    try:
-        store = alert_store.open_store(view)
-        problems = alert_store.problems(view, store, alert_store.rules(view))
-    except AlertingError as error:
-        problems = [str(error)]
-    components.show_left_out(problems)
-    if not problems:
-        components.nothing("Nothing is left out.", icon=":material/check:")
+try:
+    store = alert_store.open_store(view)
+    problems = alert_store.problems(view, store, alert_store.rules(view))
+except AlertingError as error:
+    problems = [str(error)]
+if problems:
+    with components.section("Alerting"):
+        components.show_left_out(problems)
+else:
+    components.nothing(
+        "Alerting leaves out no rule, no silence and no row of its store.", icon=":material/check:"
+    )
 
 with components.section(
     "History", help_text="The background jobs that turn samples into minutes, hours and days."

@@ -108,14 +108,17 @@ elif not unreadable:
         "No group is late, no partition is at risk, no dead letter waits.", icon=":material/check:"
     )
 
-course, letters = history_queries.nothing_yet(CLUSTER), history_queries.nothing_yet(DEAD_LETTER)
+# The lines of tiles cannot tell what was generated: they show what was measured.
+course = measured = history_queries.nothing_yet(CLUSTER)
+letters = history_queries.nothing_yet(DEAD_LETTER)
 with components.guarded():
-    course = history_queries.cluster_history(view).frame
+    whole = history_queries.cluster_history(view)
+    course, measured = whole.frame, whole.measured
 with components.guarded():
-    letters = history_queries.dead_letter_history(view).frame
+    letters = history_queries.dead_letter_history(view).measured
 if not cluster.is_empty():
     now = cluster.row(0, named=True)
-    grown = view_model.growth(course, "lag")
+    grown = view_model.growth(measured, "lag")
     with st.grid(6, min_column_width=124, gap="small"):
         slowest = now["slowest_group"]
         slow = groups.filter(
@@ -126,7 +129,7 @@ if not cluster.is_empty():
             duration(now["time_lag_seconds"]),
             delta=escape(slowest) if slowest else "no delay is known",
             colour="red" if slow else "off",
-            trend=view_model.course(course, "time_lag_seconds"),
+            trend=view_model.course(measured, "time_lag_seconds"),
             help_text="How old the oldest message is that a group has not read yet: the group "
             "that is furthest behind.",
         )
@@ -137,7 +140,7 @@ if not cluster.is_empty():
             if now["incomplete_groups"]
             else grown or ("what is known" if now["lag"] is not None else "not read"),
             colour="violet" if now["incomplete_groups"] else "red" if now["late_groups"] else "off",
-            trend=view_model.course(course, "lag"),
+            trend=view_model.course(measured, "lag"),
             help_text="Messages that wait, over all groups: log end minus committed offset. "
             "What could not be read is not in it.",
         )
@@ -145,7 +148,7 @@ if not cluster.is_empty():
             "Arriving",
             rate(now["arrival_per_second"]),
             delta="all topics",
-            trend=view_model.course(course, "arrival_per_second"),
+            trend=view_model.course(measured, "arrival_per_second"),
             help_text="Messages a second that all topics of the cluster receive.",
         )
         below, offline = now["under_min_isr"], now["offline"]
@@ -154,7 +157,7 @@ if not cluster.is_empty():
             exact(now["under_replicated"]),
             delta=f"{exact(offline)} offline" if offline else f"{exact(below)} below min ISR",
             colour="red" if below or offline else "orange" if now["under_replicated"] else "off",
-            trend=view_model.course(course, "under_replicated"),
+            trend=view_model.course(measured, "under_replicated"),
             help_text="Partitions with fewer in-sync replicas (ISR) than replicas. Below "
             "min.insync.replicas producers with acks=all are refused; offline has no leader.",
         )

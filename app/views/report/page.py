@@ -13,7 +13,7 @@ from app.views.report import view_model
 from lake.schemas.tables import CONTRIBUTORS
 
 # The address holds what the choice shows.
-WEEKS = ("last-7-days", "a-week-earlier", "two-weeks-earlier")
+WEEKS = ("last 7 days", "a week earlier", "two weeks earlier")
 MOST_ADVICE = 50
 
 view = current()

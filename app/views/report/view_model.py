@@ -9,6 +9,7 @@ from html import escape
 
 import polars as pl
 
+from alerting.rules.model import SEVERITIES
 from app.data.context import View
 from app.style.format import count, duration
 from app.ui import tables
@@ -46,7 +47,7 @@ def week(now: datetime, back: int) -> tuple[datetime, datetime]:
 
 
 def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> Part:
-    """Return the causes that were open in the week, the longest first.
+    """Return the causes that were open in the week, the worst first and of these the longest.
 
     Of one that began earlier or goes on, what lies in the week counts.
     """
@@ -58,7 +59,8 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
         inside = min(ended or end, end) - max(began, start)
         rows.append(
             {
-                "severity": SEVERITY_BADGE_STYLES[one.cause.severity].word,
+                "order": SEVERITIES.index(one.cause.severity),
+                "severity": [SEVERITY_BADGE_STYLES[one.cause.severity].label],
                 "what": one.cause.what,
                 "began": began,
                 "ended": ended,
@@ -71,16 +73,22 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
     frame = pl.DataFrame(
         rows,
         schema={
-            **{"severity": pl.String, "what": pl.String, "began": time, "ended": time},
+            **{"order": pl.Int64, "severity": pl.List(pl.String)},
+            **{"what": pl.String, "began": time, "ended": time},
             **{"seconds": pl.Float64, "symptoms": pl.Int64, "detail": pl.String},
         },
-    ).sort("seconds", "what", descending=[True, False])
+    ).sort("order", "seconds", "what", descending=[False, True, False])
     return Part(
         key="incidents",
         title="Incidents",
         rows=frame,
         columns={
-            "severity": Column("severity", width=80),
+            "severity": Column(
+                "severity",
+                "status",
+                badge_styles=list(SEVERITY_BADGE_STYLES.values()),
+                width=100,
+            ),
             "what": Column("what", width=260),
             "began": Column("began", "time"),
             "ended": Column("ended", "time", unknown="goes on"),
@@ -88,7 +96,7 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
             "symptoms": Column("symptoms", "count"),
             "detail": Column("how bad", width="large"),
         },
-        noun="causes, the longest first",
+        noun="causes, the worst first",
         nothing="Nothing fired in this week.",
     )
 
@@ -108,8 +116,8 @@ def objective_part(late: pl.DataFrame) -> Part:
         },
         noun="groups, the longest first",
         nothing="No group exceeded its objective, as far as is known.",
-        note="Whole hours in which the time lag was above the objective at some moment."
-        + (" Generated history is in it." if late["is_generated"].any() else ""),
+        note="Whole hours, and the running one, in which the time lag was above the objective at "
+        "some moment." + (" Generated history is in it." if late["is_generated"].any() else ""),
     )
 
 

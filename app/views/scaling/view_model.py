@@ -16,7 +16,7 @@ from app.style.format import clock, count, escape, exact, rate
 from app.ui import components
 from app.ui.advice import advice_history, forecast
 from app.ui.advice.advice_cards import WORDS
-from app.ui.time_axis import page_axis
+from app.ui.time_axis import note_of, page_axis
 from scaling.advice.model import AdviceKind, Subject
 from scaling.advisers.group_evidence import hot_partitions
 from scaling.advisers.size_facts import inputs
@@ -97,6 +97,7 @@ def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
             ),
             key="tried-lag",
             alt="Lag over the same time",
+            note=note_of(view, history),
         )
 
 

@@ -25,7 +25,7 @@ from scaling.whatif.queue_model import (
     WhatIfChange,
     what_if,
 )
-from scaling.whatif.replay import MeasuredMinute, replayed
+from scaling.whatif.replay import LEAST_MINUTES, MeasuredMinute, replayed
 from scaling.whatif.replay import forecast as forecast_course
 
 _HOURS = 6.0
@@ -59,13 +59,14 @@ def _simulated(
 
 
 @st.cache_data(ttl=60, max_entries=32, show_spinner=False)
-def _minutes(key: str, cluster: str, group: str, _view: View) -> list[MeasuredMinute]:
-    """Return the minutes of a group's last hours."""
+def measured_minutes(key: str, cluster: str, group: str, _view: View) -> list[MeasuredMinute]:
+    """Return the minutes of a group's last hours that were measured, not generated."""
     columns = ["window_start", "arrival_per_second", "lag_last", "time_lag_seconds_last"]
     rows = _view.lake.read(
         GROUP_HISTORY,
         pl.col("grain_seconds") == Grain.MINUTE.seconds,
         pl.col("group") == group,
+        pl.col("generated").is_null(),
         since=_view.now - timedelta(hours=_HOURS),
         until=_view.now,
         cluster=cluster,
@@ -129,7 +130,7 @@ def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
                 icon=":material/help:",
             )
             return
-        minutes = _minutes(view.cache_key, view.cluster, group, view)
+        minutes = measured_minutes(view.cache_key, view.cluster, group, view)
         hours = _expected(view, group)
         arrivals = st.segmented_control(
             "Arrivals",
@@ -152,7 +153,7 @@ def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
         except SimulationError as error:
             components.nothing(escape(str(error)), icon=":material/error:")
             return
-        _show(view, found, minutes, is_forecast=arrivals == _EXPECTED)
+        _show(view, found, minutes, arrivals)
 
 
 def _expected(view: View, group: str) -> list[tuple[float, float]]:
@@ -165,9 +166,7 @@ def _expected(view: View, group: str) -> list[tuple[float, float]]:
     return []
 
 
-def _show(
-    view: View, found: WhatIf, minutes: Sequence[MeasuredMinute], *, is_forecast: bool
-) -> None:
+def _show(view: View, found: WhatIf, minutes: Sequence[MeasuredMinute], arrivals: str) -> None:
     now, changed = found.now, found.changed
     measured = sorted(minutes, key=lambda one: one.at) if found.is_replay else []
     with st.grid(5, min_column_width=124, gap="small"):
@@ -244,8 +243,13 @@ def _show(
             "with what was measured to arrive"
             if found.is_replay
             else "with what is forecast to arrive"
-            if is_forecast
+            if arrivals == _EXPECTED
             else "one draw of arrivals"
+        ),
+        *(
+            [f"less than {LEAST_MINUTES} min were measured, or too few of them: not replayed"]
+            if arrivals == _MEASURED and not found.is_replay
+            else []
         ),
         *found.notes,
         *([f"retention deletes {exact(round(lost))} unread messages"] if lost >= 1 else []),

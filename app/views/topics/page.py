@@ -78,7 +78,7 @@ listed = shown.head(SHOWN)
 history = None
 with components.guarded():
     history = history_queries.topic_history(view, listed["topic"].to_list())
-listed = topic_list.with_trends(listed, history.frame if history else None)
+listed = topic_list.with_trends(listed, history.measured if history else None)
 if shown.is_empty():
     components.nothing("No topic matches these filters.", icon=":material/filter_alt_off:")
 else:
@@ -87,7 +87,9 @@ else:
         {
             "topic": Column("topic", width=190, opens=(routes.TOPIC, "topic"), pinned=True),
             "arrival_per_second": Column("arriving", "rate"),
-            "trend": Column("trend", "trend", width=90, help="Arrivals in the chosen range."),
+            "trend": Column(
+                "trend", "trend", width=90, help="Arrivals measured in the chosen range."
+            ),
             "partitions": Column("partitions", "count"),
             "busiest_ratio": Column(
                 "busiest", "share", help="Share of the busiest partition in the topic's messages."

@@ -94,11 +94,12 @@ def test_generated_history_is_shown_in_long_ranges_and_says_so() -> None:
     found = merged(gold(7, 8, 1, generated=2), samples(s185=4), key="6h")
     assert found.frame["lag"].to_list() == [7, 8, 1, 4]
     assert found.generated_until == START + timedelta(seconds=120)
+    assert found.measured["lag"].to_list() == [1, 4]
 
 
 def test_the_last_hour_is_what_was_measured() -> None:
     found = merged(gold(7, 8, 1, generated=2), samples(s130=4, s150=6))
-    assert found.frame["lag"].to_list() == [4, 6]
+    assert found.frame["lag"].to_list() == found.measured["lag"].to_list() == [4, 6]
     assert found.generated_until is None
 
 

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import polars as pl
 import pytest
 
+from app.style.charts.advice import forecast_chart
 from app.style.charts.base import (
     Axis,
     ChartEvent,
@@ -275,3 +276,27 @@ def test_what_was_generated_has_another_ground_as_far_as_it_is_shown() -> None:
     assert grounds(None) == grounds(START) == []
     assert grounds(START + timedelta(minutes=20)) == [(first, first + timedelta(minutes=20))]
     assert grounds(START + timedelta(days=1)) == [(first, first + timedelta(hours=1))]
+
+
+def test_the_ground_of_what_was_generated_is_seen_on_every_kind_of_chart() -> None:
+    axis = Axis(
+        start=START,
+        end=START + timedelta(hours=1),
+        zone=UTC,
+        generated_until=START + timedelta(minutes=20),
+    )
+    expected = pl.DataFrame(
+        {
+            "window_start": [START + timedelta(hours=1)],
+            "median": [2.0],
+            "low_90": [1.0],
+            "high_90": [3.0],
+        }
+    )
+    (ground,) = forecast_chart(expected, axis=axis, palette=LIGHT).layout.shapes
+    assert ground.x1 == axis.local(START + timedelta(minutes=20))
+    cells = pl.DataFrame({"time": [START], "label": ["0"], "order": [0], "late": [1.0]})
+    (ground,) = heatmap(
+        cells, value="late", axis=axis, palette=LIGHT, step_seconds=60, neutral=60.0
+    ).layout.shapes
+    assert ground.layer == "above"

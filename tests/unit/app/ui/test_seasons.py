@@ -7,11 +7,14 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
+from app.data.context import View
+from app.data.history import GROUP
 from app.style.charts.base import Axis
 from app.style.charts.lines import Band, Ghost, Line, columns_chart
 from app.style.theme import LIGHT
 from app.ui.advice.forecast import holds
-from app.ui.seasons import Usual, changed, delta, usual
+from app.ui.seasons import Usual, changed, delta, ghost, usual
+from lake.schemas.tables import GROUP_HISTORY
 
 MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
 WEEK = pl.DataFrame(
@@ -77,6 +80,69 @@ def test_a_forecast_whose_band_did_not_hold_is_not_drawn(
     coverage: float | None, drawn: bool
 ) -> None:
     assert holds({"coverage_90": coverage}) is drawn
+
+
+@pytest.mark.parametrize(
+    ("line", "before", "low", "name", "end"),
+    [
+        pytest.param(3360.0, 200.0, 90.0, "usual, up to 130k", 6720.0, id="far above the line"),
+        pytest.param(90.0, 4000.0, 90.0, "usual, up to 130k", 8000.0, id="what was before is seen"),
+        pytest.param(5.0, 5.0, 90_000.0, "usual", None, id="the line lies far below it"),
+        pytest.param(70_000.0, 0.0, 90.0, "usual", None, id="near"),
+        pytest.param(0.0, 0.0, 0.0, "usual", None, id="nothing else is there"),
+    ],
+)
+def test_a_band_far_above_all_else_does_not_flatten_it(
+    line: float, before: float, low: float, name: str, end: float | None
+) -> None:
+    times = [MONDAY + timedelta(minutes=minute) for minute in range(10)]
+    made = columns_chart(
+        pl.DataFrame({"time": times, "lag": [line] * 10}),
+        [Line(column="lag", name="lag")],
+        axis=Axis(start=times[0], end=times[-1], zone=UTC),
+        palette=LIGHT,
+        step_seconds=60,
+        y_title="messages waiting",
+        band=Band(
+            frame=pl.DataFrame({"time": times, "low": [low] * 10, "high": [130_000.0] * 10}),
+            name="usual",
+        ),
+        ghost=Ghost(
+            frame=pl.DataFrame({"time": times, "value": [before] * 10}),
+            name="yesterday",
+            step_seconds=60,
+        ),
+    )
+    assert made.data[0].name.replace("\u2009", "").replace("\u202f", "") == name
+    assert made.layout.yaxis.autorangeoptions.clipmax == end
+
+
+@pytest.mark.parametrize(
+    ("generated", "name"),
+    [
+        pytest.param([None, True], "yesterday (generated history)", id="in part"),
+        pytest.param([None, None], "yesterday", id="measured"),
+    ],
+)
+def test_what_was_before_says_that_it_was_generated(
+    view: View, generated: list[bool | None], name: str
+) -> None:
+    rows = [
+        {
+            "cluster": "east",
+            "group": "a",
+            "grain_seconds": view.range.grain.seconds,
+            "window_start": view.now - timedelta(hours=hours),
+            "lag_max": 5,
+            "generated": of,
+        }
+        for hours, of in zip((30, 31), generated, strict=True)
+    ]
+    view.lake.append(GROUP_HISTORY, pl.DataFrame(rows, infer_schema_length=None))
+    found = ghost(view, "yesterday", GROUP_HISTORY, "group", "a", GROUP[0])
+    assert found is not None
+    assert found.name == name
+    assert found.frame["value"].to_list() == [5, 5]
 
 
 def drawn(peak: float) -> list[str]:

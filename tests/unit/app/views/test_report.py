@@ -8,12 +8,13 @@ from typing import Any, cast
 
 import polars as pl
 
+from alerting.rules.model import AlertSeverity
 from app.data.context import View
-from app.data.late_hours import by_group
+from app.data.late_hours import by_group, over_objective
 from app.ui.incidents import Incident
 from app.ui.tables import csv
 from app.views.report import view_model
-from lake.schemas.tables import CONTRIBUTORS, RECOMMENDATIONS
+from lake.schemas.tables import CONTRIBUTORS, GROUP_HISTORY, RECOMMENDATIONS
 from scaling.advice.follow_up import AdviceOutcome, Followed
 from tests.unit.app.ui.test_incidents import alert
 
@@ -71,6 +72,51 @@ def test_each_group_is_held_against_its_own_objective() -> None:
         by_group_of(hour("fast", 1, 90.0, generated=True), objective=objective)
     )
     assert "Generated history is in it" in generated.note
+
+
+def test_the_running_hour_is_known_by_its_minutes(view: View) -> None:
+    rows = [
+        {
+            "cluster": "east",
+            "group": "late",
+            "grain_seconds": grain,
+            "window_start": view.now - timedelta(minutes=ago),
+            "time_lag_seconds_max": lag,
+        }
+        for grain, ago, lag in ((3600, 120, 400.0), (60, 30, 350.0), (60, 29, 500.0), (60, 3, 1.0))
+    ]
+    view.lake.append(GROUP_HISTORY, pl.DataFrame(rows))
+    late = over_objective(view, view.now - timedelta(days=7), view.now)
+    found = late.select("group", "over_seconds", "worst_seconds", "worst_at").rows()
+    assert found == [("late", 7200.0, 500.0, view.now - timedelta(hours=1))]
+
+
+def test_the_worst_incidents_come_first_and_of_these_the_longest() -> None:
+    found = [
+        Incident(
+            cause=alert(
+                what,
+                severity=severity,
+                began=END.timestamp() - 60 * lasted,
+                ended=END.timestamp(),
+            )
+        )
+        for what, severity, lasted in (
+            ("a note of hours", AlertSeverity.INFO, 600),
+            ("a minute", AlertSeverity.CRITICAL, 1),
+            ("an hour", AlertSeverity.CRITICAL, 60),
+        )
+    ]
+    part = view_model.incident_part(found, START, END)
+    assert part.rows["what"].to_list() == ["an hour", "a minute", "a note of hours"]
+    page = view_model.html("a week", "3 incidents.", [part], cast(View, Frame()))
+    assert "● act now" in page and "i note" in page
+    assert [line.split(",")[0] for line in csv(part.rows, part.columns).splitlines()] == [
+        "severity",
+        "act now",
+        "act now",
+        "note",
+    ]
 
 
 def test_incidents_count_as_far_as_they_lie_in_the_week() -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import polars as pl
+
 from alerting.checks.retention_deadline import Retention
 from alerting.status.phrases import time_left
-from app.views.scaling import decisions
+from app.data.context import View
+from app.views.scaling import decisions, what_if
+from lake.schemas.tables import GROUP_HISTORY
 from scaling.advice.advice_table import recommendation_frame, recommendation_rows
 from scaling.advice.model import AdviceKind
 from scaling.advisers.retention import group_deadline
@@ -38,3 +42,20 @@ def test_the_rows_on_a_group_have_its_deadline_from_one_source_and_once() -> Non
     assert not any(said in text for one in advice for text in (one.reason, one.consequence or ""))
     unknown = decisions.items(rows, {}, picked=None, now=NOW, zone=UTC)
     assert [one.until for one in unknown] == ["", ""]
+
+
+def test_a_what_if_replays_no_generated_minutes(view: View) -> None:
+    minutes = [
+        {
+            "cluster": "east",
+            "group": "a",
+            "grain_seconds": 60,
+            "window_start": view.now - timedelta(minutes=ago),
+            "arrival_per_second": float(ago),
+            "generated": generated,
+        }
+        for ago, generated in ((3, True), (2, None), (1, None))
+    ]
+    view.lake.append(GROUP_HISTORY, pl.DataFrame(minutes, infer_schema_length=None))
+    found = what_if.measured_minutes(view.cache_key, "east", "a", view)
+    assert [one.arrival_per_second for one in found] == [2.0, 1.0]

@@ -18,6 +18,7 @@ from lake.schemas.tables import (
     TOPIC_HISTORY,
 )
 from lake.storage.store import Lake
+from spark_metrics.derived.season import season
 
 UNTIL = datetime(2026, 1, 7, 10, 34, tzinfo=UTC)
 
@@ -83,20 +84,31 @@ def test_it_has_a_day_a_week_and_growth(rows: dict[str, pl.DataFrame]) -> None:
 
 
 @pytest.mark.parametrize("day", range(7))
-def test_a_slow_deploy_shows_in_the_lag_and_is_over(day: int) -> None:
+def test_a_slow_deploy_shows_in_the_lag_and_not_in_what_is_usual_around_the_start(
+    day: int,
+) -> None:
     until = UNTIL + timedelta(days=day)
     only = replace(CATALOGUE, groups=(CATALOGUE.group("order-fulfilment"),))
-    late = (
+    hours = (
         simulate_history(only, until)
+        .group_by("at", maintain_order=True)
+        .agg(pl.col("lag").sum(), pl.col("time_lag_seconds").max())
         .group_by_dynamic("at", every="1h")
-        .agg(pl.col("time_lag_seconds").max())
+        .agg(pl.col("lag", "time_lag_seconds").max())
     )
-    slow = late.filter(
-        pl.col("at").is_between(until - timedelta(days=11), until - timedelta(days=8.5))
-    )
-    assert slow["time_lag_seconds"].max() > 300  # type: ignore[operator]
-    newest = late.filter(pl.col("at") > until - timedelta(days=7))
+    slow = pl.col("at").is_between(until - timedelta(hours=233), until - timedelta(hours=222))
+    assert hours.filter(slow)["time_lag_seconds"].max() > 1800  # type: ignore[operator]
+    assert hours.filter(~slow)["time_lag_seconds"].max() < 400  # type: ignore[operator]
+    newest = hours.filter(pl.col("at") > until - timedelta(days=9))
     assert newest["time_lag_seconds"].max() < 10  # type: ignore[operator]
+    first = hours["at"].item(0).timestamp() // 3600
+    usual = season(int(first), hours["lag"].cast(pl.Float64).to_numpy()).quantiles
+    for away in range(-6, 7):
+        at = until + timedelta(hours=away)
+        low, *_, high = usual[at.weekday() * 24 + at.hour]
+        assert high < 10 * 120  # ten seconds of arrivals
+        if away == 0:
+            assert low < 445 < high  # the most in 23 minutes of the demo on an idle machine
 
 
 def test_rows_say_that_they_were_generated_and_what_is_unknown(
