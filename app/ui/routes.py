@@ -115,6 +115,11 @@ def shows_the_present(page: st.Page) -> bool:
     return page.url_path.replace("-", "_") in _PRESENT | {""}
 
 
+def names_its_tab(page: st.Page) -> bool:
+    """Return whether a page gives the tab its title itself: it is about one thing."""
+    return page.url_path in (GROUP, TOPIC, INCIDENT)
+
+
 def path(name: str) -> str:
     """Return a page's script, as ``st.switch_page`` and ``st.page_link`` take it."""
     return str(_VIEWS / name / "page.py")

@@ -375,3 +375,27 @@ def test_a_group_is_compared_with_what_is_usual_and_with_the_day_before(
     assert "yesterday" not in names(test, "group-flow")
     test = open_page(folder, "group", group="payments", range="7d", compare="yesterday")
     assert "yesterday" in names(test, "group-lag")
+
+
+@pytest.mark.parametrize(
+    ("page", "parameters", "title"),
+    [
+        ("overview", {}, "(6) Overview · Headroom"),
+        ("report", {}, "(6) Week · Headroom"),
+        ("group", {"group": "payments"}, "(6) payments · Consumer group · Headroom"),
+        ("group", {"group": "gone"}, "(6) Consumer group · Headroom"),
+        ("topic", {"topic": "orders"}, "(6) orders · Topic · Headroom"),
+    ],
+)
+def test_the_tab_is_named_once_with_what_is_to_be_acted_on(
+    open_page: Open,
+    filled: Path,
+    tab_titles: list[str],
+    page: str,
+    parameters: dict[str, str],
+    title: str,
+) -> None:
+    test = open_page(filled, page, **parameters)
+    tab_titles.clear()
+    test.run()
+    assert tab_titles == [title]

@@ -15,6 +15,7 @@ from config.load import CONFIG_VARIABLE
 
 def misconfigured(error: ConfigError) -> None:
     """Show the one clear line that the configuration's reader has written."""
+    st.set_page_config(page_title="Headroom")
     st.title("Headroom is not configured yet", anchor=False)
     for line in str(error).splitlines():
         st.error(escape(line), icon=":material/settings_alert:")
@@ -35,6 +36,7 @@ def misconfigured(error: ConfigError) -> None:
 
 def no_cluster() -> None:
     """Say that the viewer's roles see no cluster."""
+    st.set_page_config(page_title="Headroom")
     st.title("No cluster is open to you", anchor=False)
     st.markdown("Your roles see none of the configured clusters.")
 
