@@ -13,7 +13,7 @@ import streamlit as st  # noqa: E402 (the path comes first, here and below)
 
 from app.data import context, present, queries  # noqa: E402
 from app.style.format import duration  # noqa: E402
-from app.ui import components, range_choice, refresh, routes  # noqa: E402
+from app.ui import cluster_choice, components, range_choice, refresh, routes  # noqa: E402
 from app.ui.browser import zoom  # noqa: E402
 from app.ui.frame import empty_states, login, status_bar  # noqa: E402
 from config.errors import ConfigError  # noqa: E402
@@ -41,9 +41,8 @@ clusters = context.seen_clusters(settings, viewer)
 if not clusters:
     empty_states.no_cluster()
     st.stop()
-empty_states.note_unknown_cluster(clusters)
 with st.sidebar:
-    st.selectbox("Cluster", clusters, key="cluster", bind="query-params")
+    cluster = cluster_choice.draw(clusters)
     now, zone = context.utc_now(), context.viewer_zone()
     chosen = range_choice.draw(now, zone, settings.lake.retention.minute_days)
     if st.button("Refresh now", icon=":material/refresh:", type="tertiary"):
@@ -70,7 +69,7 @@ view = context.open_view(
     settings,
     viewer,
     queries.open_lake(settings.lake, viewer),
-    st.session_state["cluster"],
+    cluster,
     chosen,
     now,
 )

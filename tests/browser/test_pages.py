@@ -139,6 +139,35 @@ def test_the_range_stays_in_the_address_across_pages(watched: Watched) -> None:
     watched.check()
 
 
+def test_each_choice_of_the_range_is_a_step_back(watched: Watched) -> None:
+    def shows(key: str, words: str) -> None:
+        eventually(lambda: query(watched).get("range") == [key], what=f"{key} in the address")
+        watched.page.get_by_test_id("stMain").get_by_text(f"last {words}").first.wait_for()
+        assert query(watched)["cluster"] == ["demo"]
+
+    watched.go("/health")
+    shows("1h", "hour")
+    before = entries(watched)
+    menu = watched.page.get_by_test_id("stSidebar")
+    for key, words in (("6h", "6 hours"), ("24h", "24 hours")):
+        menu.get_by_text(key, exact=True).click()
+        shows(key, words)
+    assert entries(watched) == before + 2
+    watched.page.go_back()
+    shows("6h", "6 hours")
+    watched.page.go_back()
+    shows("1h", "hour")
+    watched.page.go_forward()
+    shows("6h", "6 hours")
+    watched.visit("Silences")
+    shows("6h", "6 hours")
+    assert entries(watched) == before + 2, "one entry instead of that of 24 hours"
+    watched.page.go_back()
+    eventually(lambda: urlsplit(watched.page.url).path == "/health", what="the page before")
+    shows("6h", "6 hours")
+    watched.check()
+
+
 def test_an_item_of_the_overview_leads_to_its_group_and_back(watched: Watched) -> None:
     watched.go("/?range=6h")
     before = entries(watched)

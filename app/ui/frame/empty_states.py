@@ -41,31 +41,6 @@ def no_cluster() -> None:
     st.markdown("Your roles see none of the configured clusters.")
 
 
-_UNKNOWN_CLUSTER = "_unknown_cluster"
-
-
-def note_unknown_cluster(clusters: list[str]) -> None:
-    """Keep the name of a cluster that the address asks for and that is not there."""
-    asked = st.query_params.get("cluster")
-    if asked is not None and asked not in clusters:
-        st.session_state[_UNKNOWN_CLUSTER] = asked, clusters[0]
-
-
-def unknown_cluster(view: View) -> None:
-    """Say that the address asks for another cluster, until the viewer chooses one."""
-    asked, shown = st.session_state.get(_UNKNOWN_CLUSTER, (None, None))
-    if asked is None:
-        return
-    if view.cluster != shown:
-        del st.session_state[_UNKNOWN_CLUSTER]
-        return
-    st.warning(
-        f"**The cluster {escape(asked)} is not known here.** It was removed from the configuration "
-        f"or renamed, or is not open to you. This is **{escape(view.cluster)}**.",
-        icon=":material/lan:",
-    )
-
-
 _STALE_POLLS, _STALE_SECONDS = 8.0, 120.0
 
 

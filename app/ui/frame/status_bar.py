@@ -11,7 +11,7 @@ import streamlit as st
 from app.data import present, queries
 from app.data.context import View
 from app.style.format import clock, escape, listing, utc, zone_name
-from app.ui import components
+from app.ui import cluster_choice, components
 from app.ui.browser import live, search
 from app.ui.frame import empty_states
 from lake.errors import LakeError
@@ -60,7 +60,7 @@ def draw(view: View, pages: dict[str, list[st.Page]]) -> Collected | None:
             live.draw(view, found.at)
         with box:
             search.draw(view, pages)
-        empty_states.unknown_cluster(view)
+        cluster_choice.note_unknown(view)
         if found.at is not None and empty_states.is_stale(view, found.at):
             empty_states.stale(view, found.at)
         return found
