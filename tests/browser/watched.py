@@ -47,8 +47,9 @@ class Watched:
     def _received(self, payload: str | bytes) -> None:
         if isinstance(payload, bytes):
             message = ForwardMsg.FromString(payload)
-            if message.WhichOneof("type") == "new_session":
-                self.runs += not message.new_session.fragment_ids_this_run
+            # The field has this value, its first, in messages of other kinds too.
+            if message.WhichOneof("type") == "script_finished":
+                self.runs += message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
 
     def _left(self, url: str) -> None:
         if url.startswith("http") and urlsplit(url).hostname not in ("localhost", "127.0.0.1"):

@@ -89,7 +89,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
       if (name in data.address) address.searchParams.set(name, data.address[name]);
       else address.searchParams.delete(name);
     }
-    window.history.replaceState(window.history.state, "", address);
+    if (address.href !== window.location.href)
+      window.history.replaceState(window.history.state, "", address);
   }
   if (state.page !== data.page) Object.assign(state, { page: data.page, span: null });
   offer();
