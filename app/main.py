@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 _ROOT = str(Path(__file__).resolve().parent.parent)
@@ -14,31 +13,21 @@ import streamlit as st  # noqa: E402 (the path comes first, here and below)
 
 from app.data import context, present, queries  # noqa: E402
 from app.style.format import duration  # noqa: E402
-from app.ui import components, range_choice, routes  # noqa: E402
+from app.ui import cluster_choice, components, range_choice, refresh, routes  # noqa: E402
 from app.ui.browser import zoom  # noqa: E402
 from app.ui.frame import empty_states, login, status_bar  # noqa: E402
 from config.errors import ConfigError  # noqa: E402
 from config.load import load_from_environment  # noqa: E402
 
-_DRAWN_AT = "_drawn_at"
-
-
-def _keep_fresh(seconds: float | None) -> None:
-    """Draw the whole page again when its time has come; the timer itself draws nothing."""
-    if seconds is not None and time.monotonic() - st.session_state[_DRAWN_AT] >= seconds * 0.9:
-        # Streamlit takes up what the viewer did meanwhile where something is drawn; st.rerun()
-        # alone would go back to this page and lose a click on the menu.
-        st.empty()
-        st.rerun()
-
+_TITLED = "_titled"
 
 st.set_page_config(
-    page_title="Headroom",
+    # Later the tab keeps its title until the page gives it another one.
+    page_title=None if _TITLED in st.session_state else "Headroom",
     page_icon=Path(__file__).with_name("icon.svg"),
     layout="wide",
     initial_sidebar_state=280,
 )
-st.session_state[_DRAWN_AT] = time.monotonic()
 try:
     settings = load_from_environment()
 except ConfigError as error:
@@ -48,25 +37,20 @@ except ConfigError as error:
 viewer = login.viewer(settings.app)
 pages = routes.all_pages(with_queues=bool(settings.rabbitmq))
 page = st.navigation(pages, expanded=True)
-st.set_page_config(page_title=f"{page.title} · Headroom")
 clusters = context.seen_clusters(settings, viewer)
 if not clusters:
     empty_states.no_cluster()
     st.stop()
-empty_states.note_unknown_cluster(clusters)
 with st.sidebar:
-    st.selectbox("Cluster", clusters, key="cluster", bind="query-params")
+    cluster = cluster_choice.draw(clusters)
     now, zone = context.utc_now(), context.viewer_zone()
     chosen = range_choice.draw(now, zone, settings.lake.retention.minute_days)
     if st.button("Refresh now", icon=":material/refresh:", type="tertiary"):
         st.cache_data.clear()
     login.draw(viewer)
-    often = duration(settings.app.refresh_seconds)
-    st.caption("Paused." if range_choice.is_paused() else f"Drawn again every {often}.")
+    every = None if range_choice.is_paused() else settings.app.refresh_seconds
+    st.caption("Paused." if every is None else f"Looks for news every {duration(every)}.")
 
-# Before the page: one that ends early is drawn again like any other.
-every = None if range_choice.is_paused() else settings.app.refresh_seconds
-st.fragment(_keep_fresh, run_every=every)(every)
 # Streamlit dims what it draws again; on a page that is always drawn again that is a flicker. Its
 # captions are too pale to read for many: 4.5 to 1 is what WCAG 2.2 (1.4.3) asks for.
 st.html(
@@ -85,17 +69,21 @@ view = context.open_view(
     settings,
     viewer,
     queries.open_lake(settings.lake, viewer),
-    st.session_state["cluster"],
+    cluster,
     chosen,
     now,
 )
+# Before the page: one that ends early is drawn again like any other.
+refresh.keep_fresh(view, every)
 zoom.draw(view, page.url_path)
+# A page about one thing names it in its title; until that is read, its kind stands there.
+if not routes.names_its_tab(page) or st.session_state.get(_TITLED) != page.url_path:
+    components.tab_title(view, page.title)
+st.session_state[_TITLED] = page.url_path
 newest_poll = status_bar.draw(view, pages)
 if newest_poll is not None and newest_poll.at is None:
     empty_states.no_samples(view)
 elif routes.shows_the_present(page) and not present.is_known(view):
     empty_states.not_evaluated(view)
 else:
-    with components.guarded():
-        st.set_page_config(page_title=f"{status_bar.needs(view)}{page.title} · Headroom")
     page.run()

@@ -73,15 +73,7 @@ def unreadable(view: View) -> list[LakeError]:
 
 def runs(view: View) -> bool:
     """Return whether the alerting service evaluated the cluster of late."""
-    try:
-        written = _written(view, CLUSTER_STATUS)
-    except LakeError:
-        return False
-    at = None if written is None else _newest(written)
-    if at is None:
-        return False
-    patience = max(_LEAST_STALE_SECONDS, STALE_EVALUATIONS * view.interval_seconds)
-    return (view.now - at).total_seconds() <= patience
+    return _of_service(view) is not None
 
 
 def stamp(view: View) -> float:
@@ -90,9 +82,19 @@ def stamp(view: View) -> float:
     Where the alerting service does not run, and of sources that belong to no Kafka cluster, it
     changes every few seconds.
     """
-    if view.cluster in view.clusters and runs(view):
-        return _version(_store(view).uri(CLUSTER_STATUS, view.cluster))
-    return time.monotonic() // _READ_AGAIN_SECONDS
+    at = _of_service(view) if view.cluster in view.clusters else None
+    return time.monotonic() // _READ_AGAIN_SECONDS if at is None else at.timestamp()
+
+
+def _of_service(view: View) -> datetime | None:
+    """Return when the alerting service evaluated the cluster; None where that was not of late."""
+    try:
+        written = _written(view, CLUSTER_STATUS)
+    except LakeError:
+        return None
+    at = None if written is None else _newest(written)
+    patience = max(_LEAST_STALE_SECONDS, STALE_EVALUATIONS * view.interval_seconds)
+    return at if at is not None and (view.now - at).total_seconds() <= patience else None
 
 
 def _newest(found: pl.DataFrame) -> datetime | None:

@@ -12,7 +12,9 @@ import polars as pl
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.data.context import View
+from alerting.rules.model import AlertSeverity
+from app.data import present
+from app.data.context import View, current
 from app.style.charts.base import CONFIG
 from app.style.format import duration, escape
 from app.style.theme import Badge, BadgeStyle
@@ -30,6 +32,21 @@ def begin_page() -> None:
         "<style>[data-testid='stElementToolbarButton']:has([aria-label='Download as CSV']) "
         "{display: none}</style>"
     )
+
+
+def tab_title(view: View, *parts: str) -> None:
+    """Name the browser's tab; before the name stands how many causes are to be acted on now."""
+    try:
+        number = _to_act_on(present.open_alerts(view))
+    except LakeError:
+        number = "?"
+    said = " · ".join([*parts, "Headroom"])
+    st.set_page_config(page_title=f"({number}) {said}" if number else said)
+
+
+def _to_act_on(alerts: pl.DataFrame) -> int | str:
+    is_cause = ~pl.col("inhibited_by").is_in(alerts["fingerprint"].implode()).fill_null(value=False)
+    return alerts.filter(is_cause, pl.col("severity") == AlertSeverity.CRITICAL.value).height
 
 
 @contextmanager
@@ -238,8 +255,9 @@ def chosen(kind: str, names: pl.Series, list_page: str, missing: str) -> tuple[s
     st.session_state[kept] = asked if name is None else None
     every = "All consumer groups" if kind == "group" else "All topics"
     routes.within(list_page)
+    title = "Consumer group" if kind == "group" else "Topic"
+    tab_title(current(), *([] if name is None else [name]), title)
     if name is not None:
-        st.set_page_config(page_title=f"{name} · {kind.capitalize()} · Headroom")
         with heading:
             routes.link(list_page, every, icon=":material/arrow_back:")
         return name, heading

@@ -1,4 +1,8 @@
-"""The choice of the time range, and whether the page goes on with time."""
+"""The choice of the time range, and whether the page goes on with time.
+
+A choice is an entry of the browser's history: it is put into the address by the script, which
+Streamlit follows with a new entry; of a widget that is bound to the address it replaces the entry.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from app.data.time_range import (
 )
 from app.style.format import escape
 
-BETWEEN = "between"
+RANGE, BETWEEN = "range", "between"
 PAUSED = "paused"
 _FIRST, _LAST = "range-first", "range-last"
 
@@ -31,14 +35,13 @@ def draw(now: datetime, zone: tzinfo, minute_days: int | None) -> TimeRange:
         zone: The viewer's.
         minute_days: How long history by the minute is kept; None: for ever.
     """
+    text = _asked()
     # The address holds what the choice shows, so the choice shows the ranges' short names.
     key = st.segmented_control(
         "Time range",
         list(RANGES),
-        default=DEFAULT_RANGE,
         required=True,
-        key="range",
-        bind="query-params",
+        key=RANGE,
         width="stretch",
         wrap=False,
         on_change=_end_now,
@@ -51,7 +54,7 @@ def draw(now: datetime, zone: tzinfo, minute_days: int | None) -> TimeRange:
         st.datetime_input("To", None, key=_LAST, step=step)
         st.button("Show this time", on_click=_show_chosen, args=(zone,), type="primary")
     fixed = None
-    if text := _asked():
+    if text:
         try:
             start, end = read_interval(text)
             fixed = between(start, min(end, max(now, start)), now, minute_days)
@@ -71,14 +74,21 @@ def draw(now: datetime, zone: tzinfo, minute_days: int | None) -> TimeRange:
                 type="tertiary",
                 on_click=_end_now,
             )
-    return fixed or RANGES.get(key or DEFAULT_RANGE, RANGES[DEFAULT_RANGE])
+    return fixed or RANGES[key or DEFAULT_RANGE]
 
 
 def _asked() -> str:
-    """Return the interval of the address; pages that were opened without keep the last one."""
-    text: str = st.query_params.get(BETWEEN) or st.session_state.get(BETWEEN) or ""
-    st.session_state[BETWEEN] = text
-    return text
+    """Take over what the address asks for, and return its interval; empty: up to now.
+
+    Pages that were opened without either keep what was chosen last.
+    """
+    kept, text, key = st.session_state, st.query_params.get(BETWEEN), st.query_params.get(RANGE)
+    kept.setdefault(RANGE, DEFAULT_RANGE)
+    if key in RANGES and key != kept[RANGE]:
+        kept[RANGE] = key
+    if text or key or BETWEEN not in kept:
+        kept[BETWEEN] = text or ""
+    return str(kept[BETWEEN])
 
 
 def is_paused() -> bool:
@@ -88,12 +98,12 @@ def is_paused() -> bool:
 
 def show(start: datetime, end: datetime) -> None:
     """Choose a range from one moment to another; for callbacks, which run before it is drawn."""
-    st.session_state[BETWEEN] = st.query_params[BETWEEN] = interval_text(start, end)
+    st.query_params[BETWEEN] = interval_text(start, end)
 
 
 def _end_now() -> None:
-    st.session_state[BETWEEN] = ""
-    st.query_params.pop(BETWEEN, None)
+    # At once: each change of the address is an entry of the history.
+    st.query_params.update({RANGE: st.session_state[RANGE], BETWEEN: ""})
 
 
 def _show_chosen(zone: tzinfo) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from app.data.context import View
+from app.data.context import View, current
 from app.ui import range_choice
 
 _VIEWS = Path(__file__).resolve().parents[1] / "views"
@@ -115,6 +115,11 @@ def shows_the_present(page: st.Page) -> bool:
     return page.url_path.replace("-", "_") in _PRESENT | {""}
 
 
+def names_its_tab(page: st.Page) -> bool:
+    """Return whether a page gives the tab its title itself: it is about one thing."""
+    return page.url_path in (GROUP, TOPIC, INCIDENT)
+
+
 def path(name: str) -> str:
     """Return a page's script, as ``st.switch_page`` and ``st.page_link`` take it."""
     return str(_VIEWS / name / "page.py")
@@ -137,13 +142,13 @@ def link(
     icon: str = "",
     help_text: str | None = None,
 ) -> None:
-    """Draw a link to a page; the chosen cluster and range go along by themselves."""
+    """Draw a link to a page, with the chosen cluster and range."""
     st.page_link(
         path(page),
         label=label,
         icon=icon,
         help=help_text,
-        query_params=dict(parameters or {}),
+        query_params={**current().address, **(parameters or {})},
     )
 
 

@@ -94,10 +94,12 @@ class Viewer:
         self.socket_bytes += len(content)
         message = ForwardMsg()
         message.ParseFromString(content)
-        # A timer that asks for a run ends its own first: the whole run is what a viewer waits for.
-        if self._asked is None or message.script_finished != ForwardMsg.FINISHED_SUCCESSFULLY:
+        if self._asked is None or message.WhichOneof("type") != "script_finished":
             return
-        if message.WhichOneof("type") == "script_finished":
+        # A timer that asks for a run ends its own early: the whole run is what a viewer waits for.
+        if message.script_finished == ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY:
+            self._asked = None  # it looked, and nothing had changed
+        elif message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
             seconds = float(event["timestamp"]) - self._asked
             self.runs.append(Run(seconds=seconds, received_bytes=self.socket_bytes - self._before))
             self._asked = None

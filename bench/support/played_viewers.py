@@ -81,9 +81,9 @@ async def _view(met: Played, base: str, path: str, after: float, until: float) -
     await asyncio.sleep(after)
     try:
         async with _connected(base) as socket:
-            state = _at(path)
+            state, timer = _at(path), None
             while time.monotonic() < until:
-                timer = await _run(met, socket, state, path)
+                timer = await _run(met, socket, state, path) or timer
                 if timer is None:
                     met.failures.append(f"{path}: the page does not draw itself again")
                     return
@@ -124,7 +124,10 @@ def _at(path: str) -> ClientState:
 async def _run(
     met: Played, socket: ClientConnection, state: ClientState, path: str
 ) -> tuple[float, str] | None:
-    """Ask for a run and wait until it has ended; return the page's timer: seconds and name."""
+    """Ask for a run and wait until it has ended; return the page's timer: seconds and name.
+
+    A timer that only looks has none.
+    """
     await socket.send(BackMsg(rerun_script=state).SerializeToString())
     began = time.monotonic()
     timer: tuple[float, str] | None = None
@@ -146,6 +149,8 @@ async def _run(
             # The timer's own run ends early, for the run of the page that it asks for.
             if message.script_finished == ForwardMsg.FINISHED_WITH_COMPILE_ERROR:
                 met.failures.append(f"{path}: the script did not compile")
+            if message.script_finished == ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY:
+                return timer  # it looked, and nothing had changed
             is_done = message.script_finished in (
                 ForwardMsg.FINISHED_SUCCESSFULLY,
                 ForwardMsg.FINISHED_WITH_COMPILE_ERROR,

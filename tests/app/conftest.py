@@ -6,8 +6,10 @@ import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
+import streamlit as st
 import yaml
 from streamlit.testing.v1 import AppTest
 
@@ -101,6 +103,20 @@ def open_page(monkeypatch: pytest.MonkeyPatch) -> Open:
         return test.run() if page in ("scaling", "group", "topic") else test
 
     return draw
+
+
+@pytest.fixture
+def tab_titles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The titles that pages give the browser's tab, in their order."""
+    given: list[str] = []
+    real = st.set_page_config
+
+    def keep(**settings: Any) -> None:
+        given.extend([settings["page_title"]] if settings.get("page_title") else [])
+        real(**settings)
+
+    monkeypatch.setattr(st, "set_page_config", keep)
+    return given
 
 
 def store_of(folder: Path) -> AlertStore:

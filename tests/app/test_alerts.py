@@ -109,7 +109,9 @@ def test_the_search_leads_to_incidents_and_rules(open_page: Open, alarmed: Path)
     assert found["rule", "BrokerMissing"]["value"] == "BrokerMissing"
 
 
-def test_an_incident_is_told_from_its_first_second(open_page: Open, alarmed: Path) -> None:
+def test_an_incident_is_told_from_its_first_second(
+    open_page: Open, alarmed: Path, tab_titles: list[str]
+) -> None:
     (link,) = [
         row["links"][0]
         for row in listed(open_page(alarmed, "alerts"))
@@ -124,7 +126,12 @@ def test_an_incident_is_told_from_its_first_second(open_page: Open, alarmed: Pat
     test = open_page(alarmed, address.path.removeprefix("./"), **parameters)
     calm(test)
     assert test.title[0].value == "Broker 2 is missing"
-    said = texts(test)
+    assert tab_titles[-1] == "(6) Broker 2 is missing · Incident · Headroom"
+    test.query_params["alert"] = "another"
+    test.run()
+    assert tab_titles[-1] == "(6) Incident · Headroom"
+    test.query_params["alert"] = named
+    said = texts(test.run())
     assert "ana looks after it: the disk" in said.replace("\\", "")
     steps = test.dataframe[0].value
     assert steps["at"].is_monotonic_increasing

@@ -212,6 +212,18 @@ def test_scaling_shows_numbers_or_why_there_is_none(open_page: Open, filled: Pat
     assert any("--entity-name inventory" in one.value for one in test.code)
 
 
+def test_the_group_whose_evidence_is_shown_stands_in_the_address(
+    open_page: Open, filled: Path
+) -> None:
+    test = open_page(filled, "scaling", **{"scaling-group": "stock"})
+    calm(test)
+    assert test.selectbox(key="scaling-group").value == "stock"
+    test.selectbox(key="scaling-group").set_value("archive").run()
+    assert test.query_params["scaling-group"] == "archive"
+    test.query_params = {"advice": "group:stock:add_consumers:0"}
+    assert test.run().selectbox(key="scaling-group").value == "stock", "the row's link names none"
+
+
 def test_health_names_failing_sections_and_what_to_do(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "health")
     rows = test.dataframe[0].value.set_index("section")
@@ -286,6 +298,32 @@ def test_a_range_of_the_address_is_taken(open_page: Open, filled: Path) -> None:
     test = open_page(filled, range="6h")
     calm(test)
     assert "last 6 hours" in texts(test)
+
+
+def test_a_choice_of_the_range_is_put_into_the_address_and_taken_from_it(
+    open_page: Open, filled: Path
+) -> None:
+    between = "/".join(f"{NOW - timedelta(hours=one):%Y-%m-%dT%H:%M:%SZ}" for one in (3, 2))
+    test = open_page(filled, "health", between=between)
+    assert "from " in texts(test)
+    test.segmented_control(key="range").set_value("6h").run()
+    assert (test.query_params["range"], test.query_params["between"]) == ("6h", "")
+    assert "last 6 hours" in texts(test)
+    # As after the button "back": the address holds what was chosen before.
+    test.query_params = {"between": between}
+    assert "last 6 hours" not in texts(test.run())
+    test.query_params = {"range": "24h"}
+    assert "last 24 hours" in texts(test.run())
+    assert test.segmented_control(key="range").value == "24h"
+    test.query_params = {}
+    assert "last 24 hours" in texts(test.run()), "another page was opened"
+
+
+def test_links_hold_the_cluster_and_the_range(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "group", group="payments")
+    links = [one.proto.query_string for one in test.get("page_link")]
+    assert links
+    assert all("cluster=demo" in one and "range=1h" in one for one in links)
 
 
 def test_an_invalid_range_falls_back(open_page: Open, filled: Path) -> None:
@@ -375,6 +413,9 @@ def test_with_several_clusters_each_has_a_row_and_a_page(
     test.selectbox(key="cluster").set_value("second").run()
     calm(test)
     assert test.title[0].value == "Waiting for the first poll"
+    assert test.query_params["cluster"] == "second"
+    test.query_params["cluster"] = "demo"
+    assert test.run().selectbox(key="cluster").value == "demo"
 
 
 def test_filters_of_the_address_are_taken_and_kept(open_page: Open, filled: Path) -> None:
@@ -442,3 +483,27 @@ def test_a_group_is_compared_with_what_is_usual_and_with_the_day_before(
     assert "yesterday" not in names(test, "group-flow")
     test = open_page(folder, "group", group="payments", range="7d", compare="yesterday")
     assert "yesterday" in names(test, "group-lag")
+
+
+@pytest.mark.parametrize(
+    ("page", "parameters", "title"),
+    [
+        ("overview", {}, "(6) Overview · Headroom"),
+        ("report", {}, "(6) Week · Headroom"),
+        ("group", {"group": "payments"}, "(6) payments · Consumer group · Headroom"),
+        ("group", {"group": "gone"}, "(6) Consumer group · Headroom"),
+        ("topic", {"topic": "orders"}, "(6) orders · Topic · Headroom"),
+    ],
+)
+def test_the_tab_is_named_once_with_what_is_to_be_acted_on(
+    open_page: Open,
+    filled: Path,
+    tab_titles: list[str],
+    page: str,
+    parameters: dict[str, str],
+    title: str,
+) -> None:
+    test = open_page(filled, page, **parameters)
+    tab_titles.clear()
+    test.run()
+    assert tab_titles == [title]

@@ -90,6 +90,9 @@ def test_a_zoom_moves_every_chart_and_becomes_the_range(watched: Watched) -> Non
     eventually(together, what="one span on all charts")
     button.click()
     watched.page.wait_for_url("**between=**")
+    watched.page.go_back()
+    watched.page.get_by_test_id("stMain").get_by_text("last hour").first.wait_for()
+    assert "between" not in watched.page.url
     watched.check()
 
 

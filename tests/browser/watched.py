@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from urllib.request import urlopen
 
 from playwright.sync_api import ConsoleMessage, Page, TimeoutError
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 # Taken out of the environment: to Headroom itself it would be a setting with a wrong name.
 SCREENSHOTS = os.environ.pop("HEADROOM_SCREENSHOTS", None)
@@ -21,9 +22,11 @@ class Watched:
     page: Page
     base: str
     complaints: list[str] = field(default_factory=list)
+    runs: int = 0  # of whole pages; a timer that only looks is none
 
     def __post_init__(self) -> None:
         self.page.on("console", self._heard)
+        self.page.on("websocket", lambda socket: socket.on("framereceived", self._received))
         self.page.on("pageerror", lambda error: self.complaints.append(f"page error: {error}"))
         self.page.on(
             "request",
@@ -40,6 +43,13 @@ class Watched:
         )
         if not is_probe:
             self.complaints.append(f"console: {message.text} ({where.geturl()})")
+
+    def _received(self, payload: str | bytes) -> None:
+        if isinstance(payload, bytes):
+            message = ForwardMsg.FromString(payload)
+            # The field has this value, its first, in messages of other kinds too.
+            if message.WhichOneof("type") == "script_finished":
+                self.runs += message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
 
     def _left(self, url: str) -> None:
         if url.startswith("http") and urlsplit(url).hostname not in ("localhost", "127.0.0.1"):

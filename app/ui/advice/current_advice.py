@@ -13,7 +13,7 @@ from app.data import history_queries, present, queries
 from app.data.background import Background
 from app.data.context import View
 from app.style.format import clock
-from app.ui import components
+from app.ui import components, refresh
 from app.ui.advice import advice_cards
 from config.scaling import ScalingSettings
 from lake.errors import LakeError
@@ -71,7 +71,9 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
         (view.cache_key, cluster), lambda: _evaluated(lake, cluster, now, settings), now
     )
     rows = recommendation_frame([])
-    if found is not None:
+    if found is None:
+        refresh.soon()
+    else:
         try:
             rows = found.future.result()
         except LakeError as error:

@@ -25,7 +25,7 @@ export default function ({ data, parentElement }) {
     if (connection !== "CONNECTED")
       return set("red", `connection lost ${words(since)} ago`, "The page shows what it last got.");
     if (data.paused) return set("orange", `paused ${words(since)} ago`, "Go on in the menu.");
-    if (since > Math.max(15, 4 * data.refresh) && !document.hidden)
+    if (since > 2 * data.longest && !document.hidden)
       return set("red", `not drawn for ${words(since)}`, "The server is busy, or stopped.");
     if (age === null) return set("red", "no poll yet", "");
     const colour = age > 4 * data.interval ? "red" : age > 2 * data.interval ? "orange" : "gray";

@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.data.context import View
-from app.ui import range_choice
+from app.ui import range_choice, refresh
 
 _FOLDER = Path(__file__).parent
 _component = st.components.v2.component(
@@ -32,7 +32,7 @@ def draw(view: View, polled_at: datetime | None) -> None:
             "polled_at": None if polled_at is None else polled_at.timestamp(),
             "now": view.now.timestamp(),
             "interval": view.interval_seconds,
-            "refresh": view.settings.app.refresh_seconds,
+            "longest": refresh.longest(view.settings.app.refresh_seconds),
             "paused": range_choice.is_paused(),
         },
         width="content",

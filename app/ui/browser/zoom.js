@@ -2,6 +2,7 @@
 // time that is pointed at.
 // Plotly tells of a zoom by an event of its own, so each chart that appears is listened to.
 const LISTENS = Symbol.for("headroom.zoom");
+const FRAME = ["cluster", "range", "between"];
 const RANGE = ["xaxis.range[0]", "xaxis.range[1]"];
 
 const charts = () =>
@@ -79,12 +80,17 @@ export default function ({ data, parentElement, setTriggerValue }) {
     state.span = null;
     offer();
   };
-  // Streamlit writes to the address only what was typed into a widget that is bound to it.
-  const address = new URL(window.location.href);
-  if ((address.searchParams.get("between") ?? "") !== data.between) {
-    if (data.between) address.searchParams.set("between", data.between);
-    else address.searchParams.delete("between");
-    window.history.replaceState(window.history.state, "", address);
+  // Streamlit leaves out of the address what was not chosen on this page. Without an entry of the
+  // history, and once a drawing: "back" must find what it left.
+  if (state.at !== data.drawn) {
+    state.at = data.drawn;
+    const address = new URL(window.location.href);
+    for (const name of FRAME) {
+      if (name in data.address) address.searchParams.set(name, data.address[name]);
+      else address.searchParams.delete(name);
+    }
+    if (address.href !== window.location.href)
+      window.history.replaceState(window.history.state, "", address);
   }
   if (state.page !== data.page) Object.assign(state, { page: data.page, span: null });
   offer();

@@ -25,7 +25,9 @@ _component = st.components.v2.component(
 
 def draw(view: View, page: str) -> None:
     """Listen to the charts of a page; where somebody zooms, offer the time as the range."""
-    zone = view.zone
+    zone, asked = view.zone, st.session_state.get(range_choice.BETWEEN)
+    # What cannot be read stays in the address, so that the page goes on saying so.
+    unread = {range_choice.BETWEEN: asked} if asked else {}
 
     def chosen() -> None:
         found = moments(getattr(st.session_state[_KEY], "range", None), zone)
@@ -37,7 +39,8 @@ def draw(view: View, page: str) -> None:
         data={
             "label": "Show",
             "page": f"{page} {view.range.key}",
-            "between": view.address.get("between", ""),
+            "address": {**unread, **view.address},
+            "drawn": view.now.timestamp(),
         },
         on_range_change=chosen,
     )

@@ -15,6 +15,7 @@ from config.load import CONFIG_VARIABLE
 
 def misconfigured(error: ConfigError) -> None:
     """Show the one clear line that the configuration's reader has written."""
+    st.set_page_config(page_title="Headroom")
     st.title("Headroom is not configured yet", anchor=False)
     for line in str(error).splitlines():
         st.error(escape(line), icon=":material/settings_alert:")
@@ -35,33 +36,9 @@ def misconfigured(error: ConfigError) -> None:
 
 def no_cluster() -> None:
     """Say that the viewer's roles see no cluster."""
+    st.set_page_config(page_title="Headroom")
     st.title("No cluster is open to you", anchor=False)
     st.markdown("Your roles see none of the configured clusters.")
-
-
-_UNKNOWN_CLUSTER = "_unknown_cluster"
-
-
-def note_unknown_cluster(clusters: list[str]) -> None:
-    """Keep the name of a cluster that the address asks for and that is not there."""
-    asked = st.query_params.get("cluster")
-    if asked is not None and asked not in clusters:
-        st.session_state[_UNKNOWN_CLUSTER] = asked, clusters[0]
-
-
-def unknown_cluster(view: View) -> None:
-    """Say that the address asks for another cluster, until the viewer chooses one."""
-    asked, shown = st.session_state.get(_UNKNOWN_CLUSTER, (None, None))
-    if asked is None:
-        return
-    if view.cluster != shown:
-        del st.session_state[_UNKNOWN_CLUSTER]
-        return
-    st.warning(
-        f"**The cluster {escape(asked)} is not known here.** It was removed from the configuration "
-        f"or renamed, or is not open to you. This is **{escape(view.cluster)}**.",
-        icon=":material/lan:",
-    )
 
 
 _STALE_POLLS, _STALE_SECONDS = 8.0, 120.0

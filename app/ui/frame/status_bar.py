@@ -8,11 +8,10 @@ from datetime import datetime
 import polars as pl
 import streamlit as st
 
-from alerting.rules.model import AlertSeverity
 from app.data import present, queries
 from app.data.context import View
 from app.style.format import clock, escape, listing, utc, zone_name
-from app.ui import components
+from app.ui import cluster_choice, components
 from app.ui.browser import live, search
 from app.ui.frame import empty_states
 from lake.errors import LakeError
@@ -61,7 +60,7 @@ def draw(view: View, pages: dict[str, list[st.Page]]) -> Collected | None:
             live.draw(view, found.at)
         with box:
             search.draw(view, pages)
-        empty_states.unknown_cluster(view)
+        cluster_choice.note_unknown(view)
         if found.at is not None and empty_states.is_stale(view, found.at):
             empty_states.stale(view, found.at)
         return found
@@ -74,15 +73,6 @@ def newest_poll_at(view: View) -> datetime | None:
         return collected(queries.newest_collections(view)).at
     except LakeError:
         return None
-
-
-def needs(view: View) -> str:
-    """Return how many causes are to be acted on now, as the tab's title begins: ``(3) ``."""
-    alerts = present.open_alerts(view)
-    is_cause = ~pl.col("inhibited_by").is_in(alerts["fingerprint"].implode()).fill_null(value=False)
-    is_critical = pl.col("severity") == AlertSeverity.CRITICAL.value
-    number = alerts.filter(is_cause, is_critical).height
-    return f"({number}) " if number else ""
 
 
 def _row(view: View, found: Collected) -> None:
@@ -113,8 +103,8 @@ def _row(view: View, found: Collected) -> None:
 def _help(view: View, found: Collected) -> str:
     lines = [f"The newest poll began at {utc(found.at)}."]
     lines.append(
-        f"Polls come every {view.interval_seconds:g} s; the page reads the lake again every "
-        f"{view.settings.app.refresh_seconds:g} s."
+        f"Polls come every {view.interval_seconds:g} s; the page looks every "
+        f"{view.settings.app.refresh_seconds:g} s whether one was evaluated."
     )
     if not present.runs(view):
         evaluated = present.evaluated_at(view)

@@ -38,6 +38,7 @@ except AlertingError as error:
 routes.within(routes.ALERTS)
 routes.link(routes.ALERTS, "Alerts", icon=":material/arrow_back:")
 if store is None or alert is None:
+    components.tab_title(view, "Incident")
     components.headline("This incident is not known" if asked else "Which incident?")
     components.nothing(
         "The alert store holds no alert of this address: it was pending and did not fire, or its "
@@ -61,7 +62,7 @@ incident = next(
     if alert.id in {each.id for each in (one.cause, *one.symptoms)}
 )
 cause = incident.cause
-st.set_page_config(page_title=f"{cause.what} · Incident · Headroom")
+components.tab_title(view, cause.what, "Incident")
 began = moment(cause.began_at) or view.now
 ended = moment(incident.ended_at)
 

@@ -19,6 +19,7 @@ from scaling.advice.advice_table import from_row
 from scaling.advice.model import AdviceKind, AdviceSeverity, Subject
 
 LISTED = 50
+GROUP_KEY = "scaling-group"
 
 view = current()
 errors: dict[str, LakeError] = {}
@@ -108,17 +109,22 @@ if row is not None:
     advice_cards.card(advice, key="chosen", link=decisions.LINKS.get(advice.subject_kind))
 
 
+def choose_group() -> None:
+    """Put the chosen group into the address."""
+    st.query_params[GROUP_KEY] = st.session_state[GROUP_KEY]
+
+
 def draw_evidence(names: Sequence[str]) -> None:
     """Draw what the advice on a group rests on, and what would be if it were followed."""
-    # The row that is chosen decides, until another group is chosen here.
+    # The row that is chosen decides, until another group is chosen here: links of rows name none.
     of_row = row["subject"] if row and row["subject_kind"] == Subject.GROUP else names[0]
-    if st.session_state.get("scaling-row") != (picked, of_row):
-        st.session_state["scaling-row"] = (picked, of_row)
-        st.session_state["scaling-group"] = of_row
+    of_address = st.query_params.get(GROUP_KEY)
+    st.session_state[GROUP_KEY] = of_address if of_address in names else of_row
     chosen = st.selectbox(
         "Group",
         names,
-        key="scaling-group",
+        key=GROUP_KEY,
+        on_change=choose_group,
         label_visibility="collapsed",
         width=320,
         help="The groups in the order of their advice.",
