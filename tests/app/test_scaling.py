@@ -112,8 +112,8 @@ def test_a_what_if_without_capacity_asks_for_it(open_page: Open, filled: Path) -
 
 def test_what_became_of_advice(open_page: Open, advised: Path) -> None:
     test = open_page(advised, "scaling")
-    table = next(one.value for one in test.dataframe if "what became of it" in one.value.columns)
-    became = dict(zip(table["subject"], table["what became of it"], strict=True))
+    table = next(one.value for one in test.dataframe if "became" in one.value.columns)
+    became = dict(zip(table["subject"], table["became"], strict=True))
     assert became["payments"] == "stands"
     assert became["billing"].startswith("followed") and "worked" in became["billing"]
 
