@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -78,8 +78,7 @@ class Silence:
         """Return whether it silences an alert at a moment."""
         if not self.matchers or not self.starts_at <= now < self.ends_at:
             return False
-        labels = labels_of(alert)
-        return all(matcher.accepts(labels) for matcher in self.matchers)
+        return accept(self.matchers, alert)
 
     def __str__(self) -> str:
         if self.problem:
@@ -120,6 +119,12 @@ class Acknowledgement:
     author: str
     comment: str
     at: float
+
+
+def accept(matchers: Iterable[Matcher], alert: Alert) -> bool:
+    """Return whether all matchers accept an alert."""
+    labels = labels_of(alert)
+    return all(matcher.accepts(labels) for matcher in matchers)
 
 
 def labels_of(alert: Alert) -> dict[str, str]:

@@ -9,10 +9,12 @@ import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.rules.lifecycle import Alert
+from alerting.rules.matchers import accept, parse_matcher
 from app.data import alert_actions
 from app.data.context import View
-from app.style.format import escape
+from app.style.format import count, escape, listing
 from app.ui import components
+from config.visible import visible
 
 DURATIONS = {
     "30 minutes": timedelta(minutes=30),
@@ -42,21 +44,30 @@ def acknowledge(view: View, alerts: Sequence[Alert]) -> None:
                 st.error(escape(str(error)))
 
 
-def silence(view: View, proposed: Sequence[str] = ()) -> None:
-    """Draw the form of a new silence.
+def silence(view: View, firing: Sequence[Alert], proposed: Sequence[str] = ()) -> None:
+    """Draw the form of a new silence, and which alerts it would silence now.
 
     Args:
         view: The frame of the page.
-        proposed: Its matchers, until the viewer writes others.
+        firing: What fires: its labels are there to choose from.
+        proposed: Its matchers, until the viewer chooses others.
     """
-    with st.form("silence", border=not proposed, clear_on_submit=False):
-        matchers = st.text_area(
-            "Matchers, one a line: all must match",
-            "\n".join(proposed),
-            placeholder="rule=GroupStopped\ngroup=~payments-.*",
-            help="label=value, label!=value, label=~expression, label!~expression. Labels: rule, "
-            "severity, cluster, group, topic, broker, name, connector, queue …",
-        )
+    named = {matcher for alert in firing for matcher in matchers_of(alert)}
+    # Outside of the form, whose fields are read when it is sent off.
+    matchers = st.multiselect(
+        "Matchers: all must match",
+        sorted({*proposed, *named}),
+        default=list(proposed),
+        key=f"silence-matchers {' '.join(proposed)}",
+        format_func=visible,
+        accept_new_options=True,
+        filter_mode="contains",
+        placeholder="choose, or write one, such as group=~payments-.*",
+        help="label=value, label!=value, label=~expression, label!~expression. Labels: rule, "
+        "severity, cluster, group, topic, broker, name, connector, queue …",
+    )
+    st.caption(escape(silenced_by(matchers, firing)))
+    with st.form("silence", border=False, clear_on_submit=False):
         length = st.selectbox("For", list(DURATIONS), index=2)
         said = components.author(view, "Who")
         comment = st.text_input("Why")
@@ -64,7 +75,7 @@ def silence(view: View, proposed: Sequence[str] = ()) -> None:
             try:
                 number = alert_actions.silence(
                     view,
-                    [line for line in matchers.splitlines() if line.strip()],
+                    matchers,
                     seconds=DURATIONS[length].total_seconds(),
                     said=said,
                     comment=comment,
@@ -72,6 +83,19 @@ def silence(view: View, proposed: Sequence[str] = ()) -> None:
                 st.success(f"Silence {number} is made.")
             except (ValueError, AlertingError) as error:
                 st.error(escape(str(error)))
+
+
+def silenced_by(matchers: Sequence[str], firing: Sequence[Alert]) -> str:
+    """Say which of the alerts that fire matchers would silence, or what is wrong with them."""
+    if not matchers:
+        return "Without a matcher nothing is silenced."
+    try:
+        parsed = [parse_matcher(text) for text in matchers]
+    except ValueError as error:
+        return str(error)
+    found = [alert.what for alert in firing if accept(parsed, alert)]
+    named = f": {listing(found)}" if found else ""
+    return f"Silences {len(found)} of {count(len(firing), 'alert')} that fire now{named}."
 
 
 def matchers_of(alert: Alert) -> list[str]:

@@ -16,6 +16,7 @@ from alerting.rules.model import AlertSeverity
 from app.data import present
 from app.data.context import View, current
 from app.style.charts.base import CONFIG
+from app.style.charts.words import in_words
 from app.style.format import duration, escape
 from app.style.theme import Badge, BadgeStyle
 from app.ui import routes
@@ -152,9 +153,11 @@ def chart(
     Args:
         made: The figure.
         key: Its name on the page: what the viewer zoomed stays so at each refresh.
-        alt: What it shows, for those who do not see it.
+        alt: What it shows, for those who do not see it; what its lines say is added.
         note: What must be known to read it.
     """
+    words = in_words(made)
+    alt = f"{alt}. {words}" if words else alt
     st.plotly_chart(made, key=key, theme=None, config=CONFIG, alt=alt)
     if note:
         st.caption(note)
@@ -206,6 +209,11 @@ def since(moment: datetime | None, view: View) -> str:
     if moment is None:
         return "unknown"
     return duration(max(0.0, (view.now - moment).total_seconds()))
+
+
+def filters(view: View) -> DeltaGenerator:
+    """Return the place for what narrows a page's list; on a phone it is folded."""
+    return st.expander("Search and filters") if view.is_phone else st.container()
 
 
 def search(key: str, placeholder: str) -> str:

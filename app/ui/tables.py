@@ -90,6 +90,7 @@ def show(
     alt: str,
     total: int | None = None,
     noun: str = "rows",
+    sums: str = "",
     rows_shown: int = 50,
     every: Callable[[], pl.DataFrame] | None = None,
 ) -> None:
@@ -103,6 +104,7 @@ def show(
         alt: What it lists, for those who do not see it.
         total: How many rows there are in all, where the frame is a part of them.
         noun: What a row is, in the plural.
+        sums: What all of them are together, said behind their number.
         rows_shown: Rows that are seen without scrolling the table.
         every: Returns the rows of the file, where the frame is a part of them.
     """
@@ -133,7 +135,8 @@ def show(
     ):
         of = "" if total == shown.height else f" of {exact(total)}"
         # A single row needs no number.
-        st.caption("" if total == 1 else f"{exact(shown.height)}{of} {noun}", width="content")
+        said = [] if total == 1 else [f"{exact(shown.height)}{of} {noun}"]
+        st.caption(". ".join([*said, *([sums] if sums else [])]), width="content")
         st.download_button(
             "CSV",
             lambda: csv(frame if every is None else every(), columns),

@@ -8,6 +8,7 @@ import polars as pl
 
 from alerting.current.topics import replication
 from app.data.history import TIME
+from app.style.format import count, exact, rate, size
 from app.style.theme import BadgeStyle
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER
@@ -75,6 +76,19 @@ def with_trends(shown: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFra
         .agg(pl.col("arrival_per_second").drop_nulls().tail(60).alias("trend"))
     )
     return shown.join(courses, on="topic", how="left", maintain_order="left")
+
+
+def totals(topics: pl.DataFrame) -> str:
+    """Return the sums of rows of ``topic_status`` in a sentence; what is unknown is not in them."""
+    known = {
+        column: topics[column].drop_nulls()
+        for column in ("arrival_per_second", "partitions", "size_bytes")
+    }
+    arriving, partitions, sizes = (sum(one) if one.len() else None for one in known.values())
+    lacking = max(topics.height - one.len() for one in known.values())
+    without = f", without {count(lacking, 'topic')} not read in full" if lacking else ""
+    said = f"arriving {rate(arriving)}, {exact(partitions)} partitions, {size(sizes)} on disk"
+    return f"Together: {said}{without}"
 
 
 def hot_partitions() -> pl.Expr:

@@ -97,6 +97,8 @@ def test_a_group_that_falls_behind(open_page: Open, filled: Path) -> None:
     assert members["assigned_partitions"].to_list() == [3, 3, 3, 3]
     assert sorted(partitions["partition"]) == list(range(12))
     assert names(test, "group-flow") == ["arriving", "consumed"]
+    told = next(one.proto.alt for one in test.get("plotly_chart") if "group-flow" in one.proto.id)
+    assert ". arriving: last " in told and "; consumed: last " in told and ", highest " in told
 
 
 @pytest.mark.parametrize(("page", "name"), [("group", "payments"), ("topic", "orders")])

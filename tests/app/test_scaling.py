@@ -40,6 +40,9 @@ def test_a_change_is_a_row_and_the_chosen_one_has_its_card(open_page: Open, advi
     assert payments["why"].startswith("arrival ") and "capacity of one consumer" in payments["why"]
     assert [one["id"] for one in found.values() if one["is_chosen"]] == [payments["id"]]
     assert all(len(one["why"].split()) <= 18 for one in found.values())
+    drawn = list(test.main.children.values())
+    card = next(at for at, one in enumerate(drawn) if getattr(one, "value", "") == "payments")
+    assert [drawn[card - 1].type, drawn[card + 2].type] == ["bidi_component", "expander"]
     said = texts(test).replace("\\", "")
     assert "payments: 4 → " in said and "KEDA would run" in said
     assert "If nothing is done:" in said
@@ -123,8 +126,8 @@ def test_a_what_if_says_that_too_little_was_measured(
 
 def test_what_became_of_advice(open_page: Open, advised: Path) -> None:
     test = open_page(advised, "scaling")
-    table = next(one.value for one in test.dataframe if "what became of it" in one.value.columns)
-    became = dict(zip(table["subject"], table["what became of it"], strict=True))
+    table = next(one.value for one in test.dataframe if "became" in one.value.columns)
+    became = dict(zip(table["subject"], table["became"], strict=True))
     assert became["payments"] == "stands"
     assert became["billing"].startswith("followed") and "worked" in became["billing"]
 

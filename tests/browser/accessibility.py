@@ -14,7 +14,7 @@ STREAMLITS_OWN = {
     "listitem": "[data-testid=stSidebarNavItems]",
     "svg-img-alt": "[data-testid=stMetricChart]",
 }
-"""Findings that are Streamlit's own, by rule: where. docs/dashboard.md names them."""
+"""Findings that are Streamlit's own, by rule: where. docs/dashboard-measurements.md names them."""
 
 _FIND = """async (own) => {
     const found = await axe.run(document, {resultTypes: ['violations']});

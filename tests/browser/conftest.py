@@ -6,14 +6,20 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from alerting.rules.lifecycle import State
 from config.load import load
 from runtime.processes import free_ports
 from tests.app import generated
+from tests.app.conftest import alarm, store_of
+from tests.app.connect import add_connect
+from tests.app.queues import add_rabbit
+from tests.app.world import CLUSTER
 from tests.browser.watched import answers
 from tests.support import eventually
 
@@ -28,8 +34,34 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     ahead = datetime.now(UTC) + timedelta(minutes=10)
     generated.fill(load(config), now=ahead)
     generated.evaluate(load(config), ahead)
-    with served(config) as base:
+    whole = add_rabbit(add_connect(folder, folder / "connect", ahead), folder / "rabbit", ahead)
+    alarm(whole, ahead)
+    add_past(whole)
+    with served(whole / "headroom.yaml") as base:
         yield base
+
+
+def add_past(folder: Path) -> None:
+    """Let what fires on the cluster have fired an hour earlier, too, and been over."""
+    store = store_of(folder)
+    fires = {
+        name: one
+        for name, one in store.alerts().items()
+        if one.labels.get("cluster") == CLUSTER and one.state is State.FIRING
+    }
+    over = {
+        name: replace(
+            one,
+            state=State.RESOLVED,
+            started_at=one.started_at - 3600,
+            resolved_at=one.started_at - 1800,
+            since=None,
+        )
+        for name, one in fires.items()
+    }
+    for alerts in (over, fires):
+        store.save(CLUSTER, alerts, {}, [], now=0.0)
+    store.close()
 
 
 @contextmanager

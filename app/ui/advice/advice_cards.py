@@ -88,6 +88,19 @@ def change(advice: Recommendation) -> str:
     return WORDS[advice.kind]
 
 
+_HOT = ("hot partitions", "share of the busiest partition")
+"""The figures that say which partition is hot, and how hot."""
+
+
+def in_a_line(advice: Recommendation) -> str:
+    """Return what is to be changed, of a hot partition which it is and how hot."""
+    if advice.kind is not AdviceKind.HOT_PARTITION:
+        return change(advice)
+    known = {one.name: written(one) for one in advice.evidence if one.value is not None}
+    facts = [known[name] for name in _HOT if name in known]
+    return f"{change(advice)}: {', '.join(facts)}; look at the keys" if facts else change(advice)
+
+
 IS_CHANGE = ~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]) & (
     pl.col("severity") != AdviceSeverity.UNKNOWN
 )

@@ -102,7 +102,7 @@ def of_groups(view: View, groups: Collection[str]) -> dict[str, str]:
         pl.col("subject").is_in(list(groups)),
     ).unique("subject", keep="first", maintain_order=True)
     return {
-        row["subject"]: advice_cards.change(from_row(row))
+        row["subject"]: advice_cards.in_a_line(from_row(row))
         for row in on_groups.iter_rows(named=True)
     }
 

@@ -8,8 +8,6 @@ from app.data.context import View
 from app.ui import components, tables
 from app.ui.tables import Column
 
-LISTED = 500
-
 
 def draw(view: View, events: pl.DataFrame, *, key: str, nothing: str) -> None:
     """List events, the newest first.
@@ -24,7 +22,7 @@ def draw(view: View, events: pl.DataFrame, *, key: str, nothing: str) -> None:
         components.nothing(f"{nothing} {view.period}.", icon=":material/check:")
         return
     tables.show(
-        events.sort("observed_at", "kind", "subject", descending=[True, False, False]).head(LISTED),
+        events.sort("observed_at", "kind", "subject", descending=[True, False, False]),
         {
             "observed_at": Column("seen", "time", help="At which poll it was seen.", width=110),
             "kind": Column("what", width=190),
@@ -36,6 +34,5 @@ def draw(view: View, events: pl.DataFrame, *, key: str, nothing: str) -> None:
         view=view,
         key=key,
         alt="What changed, the newest first",
-        total=events.height,
         noun="changes",
     )

@@ -169,6 +169,20 @@ def of_alerts(alerts: Iterable[Alert], name: str) -> list[Event]:
     ]
 
 
+def of_open_alerts(alerts: pl.DataFrame, since: datetime) -> list[Event]:
+    """Return the rows of ``open_alerts`` that fired after a moment, without symptoms, as events."""
+    fired = alerts.filter(pl.col("inhibited_by").is_null(), pl.col("fired_at") >= since)
+    return [
+        Event(
+            at=at,
+            sort=Sort.ALERTS,
+            what=f"Alert: {what}",
+            is_loss=severity == AlertSeverity.CRITICAL,
+        )
+        for at, what, severity in fired.select("fired_at", "what", "severity").iter_rows()
+    ]
+
+
 def of_members(changes: pl.DataFrame, advised: Mapping[str, int]) -> list[Event]:
     """Return rows of ``recent_changes`` as events: groups that started, stopped, grew or shrank.
 

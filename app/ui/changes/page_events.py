@@ -54,11 +54,13 @@ def of_topic(view: View, topic: str) -> list[Event]:
 
 
 def of_last_hour(view: View) -> list[Event]:
-    """Return what changed in the cluster in the last hour, the newest first."""
+    """Return what changed in the cluster in the last hour, and what fired, the newest first."""
     found: list[Event] = []
+    since = view.now - timedelta(hours=1)
     with components.guarded():
-        rows = queries.changes_between(view, view.now - timedelta(hours=1), view.now)
-        found += events.of_changes(rows)
+        found += events.of_changes(queries.changes_between(view, since, view.now))
+    with components.guarded():
+        found += events.of_open_alerts(present.open_alerts(view), since)
     with components.guarded():
         members = present.rows(view, RECENT_CHANGES)
         groups = tuple(members["name"].unique().sort())

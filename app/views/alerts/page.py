@@ -70,7 +70,8 @@ components.show_left_out(problems)
 
 past = incidents.incidents(history)
 if found or past:
-    by_name, by_severity = st.columns([2, 3], vertical_alignment="bottom")
+    with components.filters(view):
+        by_name, by_severity = st.columns([2, 3], vertical_alignment="bottom")
     with by_name:
         wanted = components.search("alerts-search", "part of what is wrong, or of a symptom")
     with by_severity:

@@ -1,5 +1,6 @@
 """Is data safe?"""
 
+import polars as pl
 import streamlit as st
 
 from app.data import history_queries, present, queries
@@ -138,6 +139,14 @@ if brokers["replicas"].count():
             alt="Partitions that would go offline or below min ISR if a broker failed",
             noun="brokers",
         )
+
+
+def with_brokers(partitions: pl.DataFrame) -> pl.DataFrame:
+    """Write the lists of brokers as text."""
+    lists = ("replicas", "in_sync_replicas", "lacking", "can_lead")
+    return partitions.with_columns(map(topic_list.as_text, lists))
+
+
 with components.section("Partitions, the worst first"):
     at_risk = view_model.with_labels(present.rows(view, PARTITIONS_AT_RISK))
     partitions = cluster["partitions"].to_list()
@@ -149,12 +158,7 @@ with components.section("Partitions, the worst first"):
         )
     else:
         tables.show(
-            at_risk.head(LISTED).with_columns(
-                topic_list.as_text("replicas"),
-                topic_list.as_text("in_sync_replicas"),
-                topic_list.as_text("lacking"),
-                topic_list.as_text("can_lead"),
-            ),
+            with_brokers(at_risk.head(LISTED)),
             {
                 "topic": Column("topic", width=190, opens=(routes.TOPIC, "topic")),
                 "partition": Column("partition", "count"),
@@ -183,6 +187,7 @@ with components.section("Partitions, the worst first"):
             alt="Partitions that are not in sync, the worst first",
             total=at_risk.height,
             noun="partitions at risk; the others are in sync",
+            every=lambda: with_brokers(at_risk),
         )
 
 with components.guarded():

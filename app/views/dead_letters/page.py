@@ -157,8 +157,7 @@ with components.guarded():
                 height=200,
             ),
             key="letters-arriving",
-            alt=f"Messages a second that arrive in {row['name']}, over time: "
-            f"{rate(row['arrival_per_second'])} now",
+            alt=f"Messages a second that arrive in {row['name']}, over time",
             note=note_of(view, history),
         )
     with (

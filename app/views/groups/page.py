@@ -49,7 +49,8 @@ def with_advice(listed: pl.DataFrame) -> pl.DataFrame:
     return group_list.with_advice(listed, advised, view.settings.scaling.objective_seconds)
 
 
-search, status_filter, kind_filter = st.columns([2, 3, 2], vertical_alignment="bottom")
+with components.filters(view):
+    search, status_filter, kind_filter = st.columns([2, 3, 2], vertical_alignment="bottom")
 with search:
     wanted = components.search("groups-search", "part of a group's name")
 with status_filter:
@@ -85,9 +86,9 @@ with components.guarded():
 shown = group_list.with_trends(shown, trend)
 
 columns = {
-    "group": Column("group", width=150, opens=(routes.GROUP, "group"), pinned=True),
-    "label": Column("status", "status", badge_styles=list(BADGE_STYLES.values()), width=118),
-    "reason": Column("why", width=200),
+    "group": Column("group", width=140, opens=(routes.GROUP, "group"), pinned=True),
+    "label": Column("status", "status", badge_styles=list(BADGE_STYLES.values()), width=112),
+    "reason": Column("why", width=150),
     "lag": Column(
         "lag", "count", help="Messages that wait: log end minus committed offset.", width=72
     ),
@@ -97,11 +98,16 @@ columns = {
         help="How old the oldest message is that was not read yet.",
         width=78,
     ),
-    "objective_seconds": Column(
-        "objective",
-        "duration",
-        help="The highest time lag that is wanted: scaling.objectives of the configuration.",
-        width=72,
+    "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=72),
+    "members": Column("members", "count", width=76),
+    "partitions": Column("partitions", "count", width=82),
+    "kind": Column("kind", width=80),
+    "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=76),
+    "consumption_per_second": Column("consumed", "rate", help=group_list.WINDOW, width=80),
+    **(
+        {"rates_of": Column("rates of", unknown="", help="Others are not known.", width=82)}
+        if rows["rates_of"].count()
+        else {}
     ),
     "advice": Column(
         "advice",
@@ -109,43 +115,37 @@ columns = {
         help="What the page Scaling advises first. A dash: nothing, or no job has advised.",
         width=170,
     ),
-    "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=76),
-    "consumption_per_second": Column("consumed", "rate", help=group_list.WINDOW, width=76),
-    **(
-        {"rates_of": Column("rates of", unknown="", help="Others are not known.")}
-        if rows["rates_of"].count()
-        else {}
+    "objective_seconds": Column(
+        "objective",
+        "duration",
+        help="The highest time lag that is wanted: scaling.objectives of the configuration.",
+        width=76,
     ),
-    "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=90),
     "drain_seconds": Column(
         "drained in",
         "duration",
         help="Lag divided by what is consumed beyond what arrives.",
         never="grows",
+        width=82,
     ),
-    "members": Column("members", "count"),
     **(
-        {"idle_members": Column("idle", "count", help="Members that hold no partition.")}
+        {"idle_members": Column("idle", "count", help="Members that hold no partition.", width=56)}
         if rows["idle_members"].sum()
         else {}
     ),
-    "partitions": Column("partitions", "count"),
     **(
         {
             "unknown_partitions": Column(
-                "lag unknown", "count", help="Partitions that are missing in the lag."
+                "lag unknown", "count", help="Partitions that are missing in the lag.", width=92
             )
         }
         if rows["unknown_partitions"].sum()
         else {}
     ),
-    "kind": Column("kind"),
 }
 if found.is_empty():
     components.nothing("No group matches these filters.", icon=":material/filter_alt_off:")
 else:
-    if found.height < rows.height:
-        st.caption(f"These groups: {group_list.totals(found)}.")
     tables.show(
         shown,
         columns,
@@ -156,6 +156,8 @@ else:
         noun="groups, the worst first; a search finds the others"
         if busy.height > SHOWN
         else "groups",
+        sums=f"{'Together' if found.height == rows.height else 'Of those that match'}: "
+        f"{group_list.totals(found)}",
         every=lambda: with_advice(busy),
     )
     if not quiet.is_empty():

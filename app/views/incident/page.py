@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from alerting.errors import AlertingError
-from alerting.rules.lifecycle import State
+from alerting.rules.lifecycle import State, active
 from app.data import alert_store, queries
 from app.data.context import current
 from app.style.charts.timelines import shown_of, timeline_chart
@@ -91,7 +91,9 @@ if cause.state is not State.RESOLVED and alert_store.sees_labels(
             with st.popover("Acknowledge", icon=":material/person_check:"):
                 alert_forms.acknowledge(view, [cause])
         with st.popover("Silence", icon=":material/notifications_paused:"):
-            alert_forms.silence(view, alert_forms.matchers_of(cause))
+            alert_forms.silence(
+                view, active(store.alerts().values()), alert_forms.matchers_of(cause)
+            )
 target = incidents.subject(cause.labels, cause.page, cause.what)
 parameters = {**target.parameters, "cluster": cluster}
 named = next(iter(target.parameters.values()), target.page.replace("_", " "))

@@ -272,8 +272,8 @@ with components.guarded():
                 st.caption(f"{CHANGES_SHOWN} of {len(changed)} changes: the newest")
         else:
             components.nothing(
-                "No group started or stopped, no broker and no topic came or went, nothing was "
-                "deployed or set anew.",
+                "Nothing fired, no group started or stopped, no broker and no topic came or went, "
+                "nothing was deployed or set anew.",
                 icon=":material/check:",
             )
         deploy_form.draw(view)

@@ -88,6 +88,15 @@ elif not errors and not given.is_pending and not given.is_left_out:
         "No group and no topic is known yet: advice comes with the first polls.",
         icon=":material/hourglass:",
     )
+if asked is not None and row is None and not found.is_empty():
+    components.nothing(
+        f"There is no advice on {escape(asked.split(':')[1] if ':' in asked else asked)} now; "
+        "the rows lead to what there is."
+    )
+if row is not None:
+    advice = from_row(row)
+    st.header(escape(advice.subject), anchor=False)
+    advice_cards.card(advice, key="chosen", link=decisions.LINKS.get(advice.subject_kind))
 if not given.withdrawn.is_empty():
     st.caption("Given ten minutes ago and not now; these go unless they are given again:")
     draw(given.withdrawn, "withdrawn", "Changes that are not advised any more", withdrawn=True)
@@ -97,16 +106,6 @@ if not unknown.is_empty():
 if not kept.is_empty():
     with st.expander(f"{count(kept.height, 'subject')} to keep as they are"):
         draw(kept, "kept", "What needs no change")
-
-if asked is not None and row is None and not found.is_empty():
-    components.nothing(
-        f"There is no advice on {escape(asked.split(':')[1] if ':' in asked else asked)} now; "
-        "the rows above lead to what there is."
-    )
-if row is not None:
-    advice = from_row(row)
-    st.header(escape(advice.subject), anchor=False)
-    advice_cards.card(advice, key="chosen", link=decisions.LINKS.get(advice.subject_kind))
 
 
 def choose_group() -> None:

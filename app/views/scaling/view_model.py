@@ -12,10 +12,11 @@ from app.data.context import View
 from app.style.charts.advice import Limit, Load, forecast_chart, load_chart, skew_chart
 from app.style.charts.base import Axis
 from app.style.charts.lines import Line, columns_chart
-from app.style.format import clock, count, escape, exact, rate
-from app.ui import components
+from app.style.format import count, escape, rate
+from app.ui import components, tables
 from app.ui.advice import advice_history, forecast
 from app.ui.advice.advice_cards import WORDS
+from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from scaling.advice.model import AdviceKind, Subject
 from scaling.advisers.group_evidence import hot_partitions
@@ -133,27 +134,36 @@ def history(view: View) -> None:
             icon=":material/history:",
         )
         return
-    shown = rows.head(_MOST_ROWS)
-    became = [advice_history.words(one, view) for one in advice_history.outcomes(view, shown)]
-    table = shown.select(
-        pl.col("valid_from")
-        .map_elements(lambda at: clock(at, view.zone, now=view.now), return_dtype=pl.String())
-        .alias("given"),
-        pl.col("confirmed_at")
-        .map_elements(lambda at: clock(at, view.zone, now=view.now), return_dtype=pl.String())
-        .alias("last given"),
-        pl.col("subject"),
-        pl.col("kind")
-        .map_elements(lambda kind: WORDS[AdviceKind(kind)], return_dtype=pl.String())
-        .alias("advice"),
-        pl.struct("current", "proposed", "quantity")
-        .map_elements(advice_history.change, return_dtype=pl.String())
-        .alias("change"),
-        pl.Series("what became of it", became, dtype=pl.String()),
+
+    def with_outcomes(some: pl.DataFrame) -> pl.DataFrame:
+        became = [advice_history.words(one, view) for one in advice_history.outcomes(view, some)]
+        return some.with_columns(
+            pl.col("kind")
+            .map_elements(lambda kind: WORDS[AdviceKind(kind)], return_dtype=pl.String())
+            .alias("advice"),
+            pl.struct("current", "proposed", "quantity")
+            .map_elements(advice_history.change, return_dtype=pl.String())
+            .alias("change"),
+            pl.Series("became", became, dtype=pl.String()),
+        )
+
+    tables.show(
+        with_outcomes(rows.head(_MOST_ROWS)),
+        {
+            "subject": Column("subject", width=190),
+            "advice": Column("advice", width=190),
+            "change": Column("change", width=160),
+            "valid_from": Column("given", "time", width=110),
+            "confirmed_at": Column("last given", "time", width=110),
+            "became": Column("what became of it", width="large"),
+        },
+        view=view,
+        key="advice-history",
+        alt="Advice that was given, the newest first, and what became of it",
+        total=rows.height,
+        noun="pieces of advice, the newest first",
+        every=lambda: with_outcomes(rows),
     )
-    st.dataframe(table, key="advice-history", hide_index=True, height="content")
-    if rows.height > shown.height:
-        st.caption(f"{shown.height} of {exact(rows.height)} shown, the newest first")
 
 
 def first_of(rows: pl.DataFrame) -> dict[str, tuple[str, int | None]]:

@@ -57,7 +57,7 @@ if not view.viewer.operates:
 else:
     left, right = st.columns(2, gap="medium")
     with left, components.section("New silence"):
-        alert_forms.silence(view)
+        alert_forms.silence(view, firing)
     to_end = [one for one in silences if one.ends_at > now]
     with right, components.section("End a silence"):
         if not to_end:

@@ -50,7 +50,8 @@ if without:
     detail += f"{count(without, 'topic')} that no group reads."
 components.headline(title, detail or None)
 
-search, kinds, internal = st.columns([2, 3, 1.4], vertical_alignment="bottom")
+with components.filters(view):
+    search, kinds, internal = st.columns([2, 3, 1.4], vertical_alignment="bottom")
 with search:
     wanted = components.search("topics-search", "part of a topic's name")
 with internal:
@@ -85,31 +86,37 @@ else:
     tables.show(
         listed,
         {
-            "topic": Column("topic", width=190, opens=(routes.TOPIC, "topic"), pinned=True),
-            "arrival_per_second": Column("arriving", "rate"),
+            "topic": Column("topic", width=170, opens=(routes.TOPIC, "topic"), pinned=True),
+            "arrival_per_second": Column("arriving", "rate", width=78),
             "trend": Column(
-                "trend", "trend", width=90, help="Arrivals measured in the chosen range."
+                "trend", "trend", width=80, help="Arrivals measured in the chosen range."
             ),
-            "partitions": Column("partitions", "count"),
-            "busiest_ratio": Column(
-                "busiest", "share", help="Share of the busiest partition in the topic's messages."
-            ),
-            "hot": Column(
-                "hot partitions",
-                help="Partitions that get far more than the others; unknown with few messages.",
-            ),
+            "partitions": Column("partitions", "count", width=82),
+            "kind": Column("kind", width=90),
             "label": Column(
                 "replication",
                 "status",
                 badge_styles=list(topic_list.REPLICATION.values()),
-                width=135,
+                width=130,
             ),
-            "groups": Column("groups", "count"),
-            "slowest_group": Column("slowest group", unknown=DASH),
-            "slowest_time_lag_seconds": Column("its time lag", "duration", unknown=DASH),
-            "retention_seconds": Column("retention", "duration", never="no limit"),
-            "size_bytes": Column("size", "size", help="On disk, over all replicas that are known."),
-            "kind": Column("kind"),
+            "groups": Column("groups", "count", width=66),
+            "size_bytes": Column(
+                "size", "size", help="On disk, over all replicas that are known.", width=78
+            ),
+            "busiest_ratio": Column(
+                "busiest",
+                "share",
+                help="Share of the busiest partition in the topic's messages.",
+                width=70,
+            ),
+            "hot": Column(
+                "hot partitions",
+                help="Partitions that get far more than the others; unknown with few messages.",
+                width=108,
+            ),
+            "slowest_group": Column("slowest group", unknown=DASH, width=130),
+            "slowest_time_lag_seconds": Column("its time lag", "duration", unknown=DASH, width=88),
+            "retention_seconds": Column("retention", "duration", never="no limit", width=82),
         },
         view=view,
         key="topics-table",
@@ -118,6 +125,8 @@ else:
         noun="topics, the busiest first; a search finds the others"
         if shown.height > SHOWN
         else "topics",
+        sums=topic_list.totals(shown),
+        every=lambda: shown,
     )
 
 if history is not None:
@@ -177,7 +186,7 @@ if schema_registry.is_watched(view):
             )
         if not subjects.is_empty():
             tables.show(
-                subjects.head(SHOWN),
+                subjects,
                 {
                     "subject": Column("subject", width=220),
                     "topic": Column(
@@ -199,8 +208,7 @@ if schema_registry.is_watched(view):
                 view=view,
                 key="topics-subjects",
                 alt="Subjects with their newest version, type and compatibility",
-                total=subjects.height,
                 noun="subjects; a search finds the others"
-                if subjects.height > SHOWN
+                if subjects.height > tables.ROW_LIMIT
                 else "subjects",
             )

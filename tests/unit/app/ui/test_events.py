@@ -11,7 +11,7 @@ import pytest
 from app.ui.changes import events
 from app.ui.changes.events import Event, Sort
 from lake.schemas.bronze import NAMED_TOPICS
-from lake.schemas.current import RECENT_CHANGES
+from lake.schemas.current import OPEN_ALERTS, RECENT_CHANGES
 from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
@@ -172,3 +172,18 @@ def test_members(before: int, after: int, sentence: str) -> None:
 def test_a_name_begins_as_it_is_written() -> None:
     one = Event(at=START, sort=Sort.TOPICS, what="orders.placed: 3 → 6 partitions")
     assert one.sentence.startswith("orders.placed")
+
+
+def test_what_fired_is_an_event_and_a_symptom_is_none() -> None:
+    fired = START + timedelta(minutes=5)
+    alerts = pl.DataFrame(
+        [
+            {"what": "Broker 2 is missing", "severity": "critical", "fired_at": fired},
+            {"what": "a is late", "fired_at": fired, "inhibited_by": "x"},
+            {"what": "pending", "fired_at": None},
+            {"what": "old", "fired_at": START - timedelta(minutes=1)},
+        ],
+        schema=OPEN_ALERTS.polars_schema,
+    )
+    (found,) = events.of_open_alerts(alerts, START)
+    assert (found.at, found.sentence, found.is_loss) == (fired, "Alert: Broker 2 is missing", True)

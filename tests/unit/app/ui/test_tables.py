@@ -12,9 +12,17 @@ import pytest
 from app.data.context import View
 from app.data.time_range import RANGES
 from app.style.theme import OK, URGENT
+from app.ui.advice.advice_cards import in_a_line
 from app.ui.advice.advice_history import change
 from app.ui.tables import NEVER, NONE, Column, cards, csv, file_name, styled
-from app.ui.topic_list import hot_partitions
+from app.ui.topic_list import hot_partitions, totals
+from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
+    Confidence,
+    Evidence,
+    Recommendation,
+)
 
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -167,3 +175,47 @@ def test_a_card_without_one_badge_says_its_status_in_words() -> None:
     (card,) = cards(frame, columns, cast(View, Frame()))
     assert card.badge is None
     assert card.step == "state ● offline, ▲ watch"
+
+
+def test_sums_of_topics_say_what_they_lack() -> None:
+    frame = pl.DataFrame(
+        {
+            "arrival_per_second": [2.0, 1.0, None],
+            "partitions": [3, 4, 5],
+            "size_bytes": [None, None, None],
+        },
+        schema_overrides={"size_bytes": pl.Int64},
+    )
+    assert totals(frame) == (
+        "Together: arriving 3/s, 12 partitions, unknown on disk, without 3 topics not read in full"
+    )
+
+
+@pytest.mark.parametrize(
+    ("figures", "said"),
+    [
+        pytest.param(
+            {"hot partitions": "clicks-4", "share of the busiest partition": 0.83},
+            "a hot partition: clicks-4, 83\u202f%; look at the keys",
+            id="known",
+        ),
+        pytest.param({}, "a hot partition", id="unknown"),
+    ],
+)
+def test_advice_on_a_hot_partition_says_which_and_how_hot(
+    figures: dict[str, float | str], said: str
+) -> None:
+    advice = Recommendation(
+        kind=AdviceKind.HOT_PARTITION,
+        cluster="c",
+        subject="clicks",
+        severity=AdviceSeverity.WATCH,
+        confidence=Confidence.HIGH,
+        reason="One partition gets most.",
+        unknown_reason="keys are not read",
+        evidence=tuple(
+            Evidence(name=name, value=value, unit="ratio" if isinstance(value, float) else "")
+            for name, value in figures.items()
+        ),
+    )
+    assert in_a_line(advice) == said
