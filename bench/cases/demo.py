@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -108,8 +109,8 @@ def _seconds_of_a_batch(data: Path, seconds: float) -> float:
     since = datetime.now(UTC) - timedelta(seconds=seconds)
     done = pl.col("job") == "history", pl.col("status") == "ok"
     rows = Lake(LakeSettings(uri=str(data / "lake"))).read(JOBS, *done, since=since)
-    took = (rows["finished_at"] - rows["started_at"]).dt.total_microseconds() / 1e6
-    return float(took.median() or math.nan)
+    took = (rows["finished_at"] - rows["started_at"]).dt.total_microseconds()
+    return statistics.median(took) / 1e6 if took.len() else math.nan
 
 
 def _services(data: Path) -> dict[str, int]:

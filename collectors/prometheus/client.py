@@ -81,7 +81,7 @@ class PrometheusClient(HttpClient):
     def __init__(self, settings: PrometheusSettings) -> None:
         super().__init__(settings)
         self._api = PrometheusConnect(
-            url=settings.url, session=_Session(ask=self._ask, close=self.close)
+            url=settings.url, session=_Session(ask=self._query, close=self.close)
         )
 
     def begin_poll(self, seconds: float) -> None:
@@ -152,7 +152,7 @@ class PrometheusClient(HttpClient):
         )
         return list(self._series(found))
 
-    def _ask(self, url: str, params: Mapping[str, Any]) -> Any:
+    def _query(self, url: str, params: Mapping[str, Any]) -> Any:
         try:
             found = self.get(url.removeprefix(self.settings.url), params, retry=_BUSY)
         except TooLargeError as error:
