@@ -40,6 +40,8 @@ _NOTHING, _CAMPAIGN, _LOST = (
 
 @st.cache_data(ttl=600, max_entries=64, show_spinner="Simulating")
 def _simulated(
+    key: str,
+    cluster: str,
     _facts: GroupFacts,
     group: str,
     at: float,
@@ -149,7 +151,10 @@ def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
         )
         at = view.now.timestamp() // 60
         try:
-            found = _simulated(facts, group, at, capacity, change, minutes, arrivals, hours)
+            found = _simulated(
+                *(view.cache_key, view.cluster, facts, group, at),
+                *(capacity, change, minutes, arrivals, hours),
+            )
         except SimulationError as error:
             components.nothing(escape(str(error)), icon=":material/error:")
             return
