@@ -31,10 +31,12 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a dashboard on a generated lake whose newest poll lies a little ahead."""
     folder = tmp_path_factory.mktemp("dashboard")
     config = generated.settings_yaml(folder, refresh_seconds=4)
-    ahead = datetime.now(UTC) + timedelta(minutes=10)
+    now = datetime.now(UTC)
+    ahead = now + timedelta(minutes=10)
     generated.fill(load(config), now=ahead)
     generated.evaluate(load(config), ahead)
-    whole = add_rabbit(add_connect(folder, folder / "connect", ahead), folder / "rabbit", ahead)
+    # Of queues the newest poll is shown, which none of the future is.
+    whole = add_rabbit(add_connect(folder, folder / "connect", ahead), folder / "rabbit", now)
     alarm(whole, ahead)
     add_past(whole)
     with served(whole / "headroom.yaml") as base:

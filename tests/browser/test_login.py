@@ -42,7 +42,10 @@ def test_an_operator_may_act_and_is_named(browser: Browser, guarded: str) -> Non
     page.goto(f"{guarded}/silences")
     page.get_by_role("heading", name="New silence").wait_for(timeout=60_000)
     assert page.get_by_label("Who").count() == 0
-    page.get_by_role("textbox", name="Matchers, one a line: all must match").fill("group=payments")
+    matchers = page.get_by_role("combobox", name="Matchers: all must match")
+    matchers.fill("group=payments")
+    matchers.press("Enter")
+    page.get_by_text("that fire now").wait_for(timeout=60_000)
     page.get_by_label("Why").fill("deploy")
     page.get_by_role("button", name="Silence", exact=True).click()
     page.get_by_text("is made").wait_for(timeout=60_000)

@@ -85,12 +85,13 @@ with components.guarded():
     trend = history_queries.group_history(view, shown["group"].to_list()).measured
 shown = group_list.with_trends(shown, trend)
 
+# A column that is cut at the edge of a window of 1,440 pixels shows that more follow.
 columns = {
     "group": Column("group", width=140, opens=(routes.GROUP, "group"), pinned=True),
     "label": Column("status", "status", badge_styles=list(BADGE_STYLES.values()), width=112),
-    "reason": Column("why", width=150),
+    "reason": Column("why", width=140),
     "lag": Column(
-        "lag", "count", help="Messages that wait: log end minus committed offset.", width=72
+        "lag", "count", help="Messages that wait: log end minus committed offset.", width=70
     ),
     "time_lag_seconds": Column(
         "time lag",
@@ -99,11 +100,11 @@ columns = {
         width=78,
     ),
     "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=72),
-    "members": Column("members", "count", width=76),
-    "partitions": Column("partitions", "count", width=82),
-    "kind": Column("kind", width=80),
-    "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=76),
-    "consumption_per_second": Column("consumed", "rate", help=group_list.WINDOW, width=80),
+    "members": Column("members", "count", width=74),
+    "partitions": Column("partitions", "count", width=80),
+    "kind": Column("kind", width=66),
+    "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=72),
+    "consumption_per_second": Column("consumed", "rate", help=group_list.WINDOW, width=78),
     **(
         {"rates_of": Column("rates of", unknown="", help="Others are not known.", width=82)}
         if rows["rates_of"].count()
