@@ -134,13 +134,13 @@ class HttpClient:
             NotPermittedError: The credentials are right, the user's rights are not enough.
             CollectorError: No answer in time, refused, or an answer that is not JSON.
         """
-        return self._ask("GET", path, retry, params=params)
+        return self._sent("GET", path, retry, params=params)
 
     def post(self, path: str, form: Mapping[str, str]) -> Any:
         """Return the JSON that the server answers to a form; with the limits and errors of get."""
-        return self._ask("POST", path, (), data=form)
+        return self._sent("POST", path, (), data=form)
 
-    def _ask(self, method: str, path: str, retry: Collection[int], **sent: Any) -> Any:
+    def _sent(self, method: str, path: str, retry: Collection[int], **sent: Any) -> Any:
         pause = _FIRST_PAUSE_SECONDS
         while True:
             try:
