@@ -22,6 +22,7 @@ _MEANINGS = {
 }
 
 GROUP_NOT_FOUND = 69
+TRANSACTION_NOT_FOUND = 105
 COORDINATOR_MOVES = frozenset({14, 15, 16})
 """The broker that was asked does not coordinate the group just now: another one may."""
 
