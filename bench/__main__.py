@@ -13,6 +13,7 @@ from rich.console import Console
 
 from bench.cases import (
     advice,
+    broker_faults,
     clients,
     collect,
     commits,
@@ -44,6 +45,7 @@ _FAILURES = (
     NoChromiumError,
     demo.DemoFailedError,
     restart.RestartFailedError,
+    broker_faults.BrokerFaultsError,
     minutes.NothingToCompareError,
     LakeError,
     TraceError,
@@ -156,6 +158,12 @@ def faults_of_the_demo(
     _show(as_json, partial(faults.measure, data, url, to))
 
 
+@app.command("broker-faults")
+def faults_of_a_broker(as_json: JsonOption = False) -> None:
+    """Kill, freeze, throttle and slow down one of three brokers between polls; three minutes."""
+    _show(as_json, broker_faults.measure)
+
+
 @app.command("pictures")
 def pictures_of_pages(
     url: Annotated[str, typer.Argument(help="A dashboard, such as that of a demo.")],
@@ -219,6 +227,7 @@ def everything(as_json: JsonOption = False) -> None:
         partial(collect.measure, _LARGE, 100, None),
         partial(topics.measure, _TOPICS, 5),
         partial(restart.measure, _LARGE),
+        broker_faults.measure,
         partial(evaluation.measure, _LARGE, 10),
         partial(advice.measure, _LARGE),
         partial(pages.measure, _LARGE),

@@ -57,6 +57,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.day = today()
 
 
+@pytest.fixture(scope="session")
+def ten_with_all(request: pytest.FixtureRequest) -> int:
+    """Return 10 in a run of all exhaustive tests, else 1: how often a part of one is taken."""
+    return 10 if request.config.option.all else 1
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     if config.option.all:
         return "exhaustive tests: all"

@@ -8,35 +8,30 @@ from __future__ import annotations
 
 import base64
 import http.client
-import io
 import json
 import os
 import re
-import socket
-import socketserver
-import struct
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import contextmanager
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import polars as pl
 import pytest
 import yaml
-from kafka.protocol.api_header import RequestHeader
-from kafka.protocol.metadata import ApiVersionsResponse
-from kafka.protocol.sasl import SaslAuthenticateResponse, SaslHandshakeResponse
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
 from streamlit.testing.v1 import AppTest
 
+from bench.support.certificates import key_pair
 from config.load import load
 from lake.schemas.tables import TABLES
 from lake.storage.store import Lake
 from runtime.processes import free_ports
+from tests.faults.echoing import Echo, refusing_broker
 from tests.http_serving import serving
 from tests.support import eventually
 
@@ -46,7 +41,6 @@ KINDS = ("connect", "rabbitmq", "prometheus", "ditto", "schema_registry")
 MODES = ("401", "403", "500", "reason", "header", "text", "odd", "redirect", "cut")
 PATIENCE_SECONDS = 120.0
 
-HANDSHAKE, AUTHENTICATE = 17, 36
 CALLBACKS = f"""
 import time
 
@@ -65,95 +59,6 @@ def expired(config):
     return TOKEN + config, time.time() - 60
 """
 """Functions that give tokens, or should."""
-
-
-class _Echo(BaseHTTPRequestHandler):
-    """Answers with the credentials that it was sent, wherever a client may look."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        sent = self.headers.get("authorization", "")
-        secret = sent.partition(" ")[2]
-        if sent.lower().startswith("basic "):
-            secret += " " + base64.b64decode(secret).decode()
-        mode = urlsplit(self.path).path.split("/")[1]
-        said = f"you sent {sent} that is {secret}"
-        if mode == "reason":
-            self.wfile.write(f"HTTP/1.1 500 {said}\r\ncontent-length: 0\r\n\r\n".encode())
-        elif mode == "header":
-            self.wfile.write(f"HTTP/1.1 200 OK\r\n{said}\r\nx\x00y {said}\r\n\r\n".encode())
-        elif mode == "cut":
-            self.wfile.write(f"HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{said}".encode())
-        elif mode == "odd":
-            entry = {"name": said, "id": said, "status": said, "error": said, secret: said}
-            self._say(200, json.dumps([entry, said]).encode())
-        else:
-            status = {"text": 200, "redirect": 302}.get(mode) or int(mode)
-            self._say(status, said.encode())
-        self.close_connection = True
-
-    do_POST = do_GET
-
-    def _say(self, status: int, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("location", f"/{body.decode()[:200]}")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-def _refuse(connection: socket.socket) -> None:
-    """Answer as a broker that refuses each token and repeats it."""
-    stream = connection.makefile("rb")
-    while head := stream.read(4):
-        body = stream.read(struct.unpack(">i", head)[0])
-        header = RequestHeader.decode(io.BytesIO(body), flexible=False)
-        response: Any
-        if header.request_api_key == HANDSHAKE:
-            response = SaslHandshakeResponse(error_code=0, mechanisms=["OAUTHBEARER"])
-        elif header.request_api_key == AUTHENTICATE:
-            said = f"refused: {body.decode('latin-1')}"
-            response = SaslAuthenticateResponse(
-                error_code=58, error_message=said, auth_bytes=said.encode()
-            )
-        else:
-            known = {18: 3, HANDSHAKE: 1, AUTHENTICATE: 0}
-            response = ApiVersionsResponse(
-                error_code=0,
-                api_keys=[
-                    ApiVersionsResponse.ApiVersion(api_key=key, min_version=0, max_version=version)
-                    for key, version in known.items()
-                ],
-                throttle_time_ms=0,
-                version=header.request_api_version,
-            )
-        response.API_VERSION = header.request_api_version
-        response.with_header(correlation_id=header.correlation_id)
-        connection.sendall(response.encode(header=True, framed=True))
-
-
-@contextmanager
-def _refusing_broker() -> Iterator[int]:
-    """Run a broker that refuses each token and repeats it; give its port."""
-
-    class Handler(socketserver.BaseRequestHandler):
-        def handle(self) -> None:
-            with suppress(OSError):
-                _refuse(self.request)
-
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
-        try:
-            yield server.server_address[1]
-        finally:
-            server.shutdown()
-            thread.join(5)
 
 
 class _Secrets:
@@ -176,6 +81,37 @@ class _Secrets:
         path = self._folder / f"secret-{number}"
         path.write_text(f"{secret}\r\n", encoding="utf-8")
         return {"file": str(path)}
+
+    def key_store(self) -> dict[str, Any]:
+        """Write a key store with a password; return the properties that name them."""
+        named = self.new()
+        key, certificate = key_pair(self._folder, "store", None)
+        password = BestAvailableEncryption(resolved(named, self.environment).encode())
+        location = self._folder / "store.p12"
+        location.write_bytes(
+            pkcs12.serialize_key_and_certificates(b"me", key, certificate, None, password)
+        )
+        return {"ssl.keystore.location": str(location), "ssl.keystore.password": named}
+
+    def pem(self) -> dict[str, Any]:
+        """Write a key; return the properties that hold it, and the certificate."""
+        key_pair(self._folder, "text", None)
+        path = self._folder / "text.key"
+        self.looked_for |= {line for line in path.read_text().splitlines() if "-" not in line}
+        certificate = (self._folder / "text.pem").read_text()
+        return {"ssl.certificate.pem": certificate, "ssl.key.pem": {"file": str(path)}}
+
+    def keytab(self) -> str:
+        """Write what is no table of keys, with a secret in it."""
+        path = self._folder / "me.keytab"
+        path.write_text(f"{CANARY}keytab", encoding="utf-8")
+        return str(path)
+
+
+def resolved(named: dict[str, str], environment: dict[str, str]) -> str:
+    """Return a secret that is named."""
+    text = environment[named["env"]] if "env" in named else Path(named["file"]).read_text()
+    return text.strip()
 
 
 def _configuration(
@@ -208,6 +144,25 @@ def _configuration(
         "scram": {"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-256", **plain},
         "oauth": {"security.protocol": "SASL_PLAINTEXT", **oauth},
     }
+    of_brokers = {
+        **{
+            f"repeated-{mechanism}": {
+                "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanism": mechanism,
+                "sasl.username": "me",
+                "sasl.password": secrets.new("me"),
+            }
+            for mechanism in ("PLAIN", "SCRAM-SHA-256")
+        },
+        "gssapi": {
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "GSSAPI",
+            "sasl.kerberos.principal": "me@EXAMPLE.ORG",
+            "sasl.kerberos.keytab": secrets.keytab(),
+        },
+        "key-store": {"security.protocol": "SSL", **secrets.key_store()},
+        "pem": {"security.protocol": "SSL", **secrets.pem()},
+    }
     refused = free_ports(1)[0]
     return {
         "clusters": [
@@ -218,6 +173,15 @@ def _configuration(
                 "request_timeout_seconds": 1,
             }
             for name, properties in kafka.items()
+        ]
+        + [
+            {
+                "name": name,
+                "bootstrap_servers": f"127.0.0.1:{broker}",
+                "properties": properties,
+                "request_timeout_seconds": 1,
+            }
+            for name, properties in of_brokers.items()
         ]
         + [
             {
@@ -253,8 +217,9 @@ def _configuration(
 class _World:
     """A configuration full of secrets, and everything that was written because of it."""
 
-    def __init__(self, folder: Path, port: int, broker: int) -> None:
+    def __init__(self, folder: Path, port: int, broker: int, logins: list[bytes]) -> None:
         self.folder = folder
+        self.logins = logins
         (folder / "canary_tokens.py").write_text(CALLBACKS, encoding="utf-8")
         self.exporter = free_ports(1)[0]
         self.secrets = _Secrets(folder)
@@ -264,16 +229,16 @@ class _World:
         path = {"PYTHONPATH": f"{folder}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
         self._environment = {**os.environ, **path, **self.secrets.environment}
 
-    def start(self, *command: str) -> subprocess.Popen[bytes]:
+    def start(self, *command: str, config: Path | None = None) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-m", *command, "--config", str(self.config)],
+            [sys.executable, "-m", *command, "--config", str(config or self.config)],
             env=self._environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
 
-    def output(self, *command: str) -> str:
-        child = self.start(*command)
+    def output(self, *command: str, config: Path | None = None) -> str:
+        child = self.start(*command, config=config)
         said, _ = child.communicate(timeout=PATIENCE_SECONDS)
         return said.decode()
 
@@ -285,9 +250,43 @@ class _World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_World]:
-    echo = ThreadingHTTPServer(("127.0.0.1", 0), _Echo)
-    with serving(echo) as port, _refusing_broker() as broker:
-        yield _World(tmp_path_factory.mktemp("canary"), port, broker)
+    echo = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+    with serving(echo) as port, refusing_broker() as (broker, logins):
+        yield _World(tmp_path_factory.mktemp("canary"), port, broker, logins)
+
+
+def test_a_sample_to_every_target_prints_no_secret(world: _World) -> None:
+    said = world.output("alerting", "test-notify")
+    assert "hook" in said
+    world.clean("test-notify", said)
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"ssl.keystore.location": "SECRET", "ssl.keystore.password": {"file": "PASSWORD"}},
+        {"ssl.certificate.pem": "public", "ssl.key.pem": {"file": "SECRET"}},
+        {"ssl.certificate.location": "SECRET", "ssl.key.password": {"file": "PASSWORD"}},
+    ],
+)
+def test_what_cannot_be_read_as_a_key_is_not_printed(
+    world: _World, properties: dict[str, Any], tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text(f"-----BEGIN PRIVATE KEY-----\n{CANARY}key\n-----END PRIVATE KEY-----\n")
+    password = tmp_path / "password"
+    password.write_text(f"{CANARY}password")
+    text = json.dumps(properties).replace("SECRET", str(secret)).replace("PASSWORD", str(password))
+    cluster = {
+        "name": "odd",
+        "bootstrap_servers": "127.0.0.1:1",
+        "properties": {"security.protocol": "SSL", **json.loads(text)},
+    }
+    config = tmp_path / "headroom.yaml"
+    config.write_text(yaml.safe_dump({"clusters": [cluster], "lake": {"uri": "lake"}}))
+    said = world.output("collectors", "check", config=config)
+    assert "cannot be used" in re.sub(r"\s+", " ", said)
+    world.clean("check", said)
 
 
 @pytest.mark.parametrize("option", [(), ("--json",)])
@@ -300,6 +299,8 @@ def test_commands_print_no_secret(world: _World, name: str, option: tuple[str, .
     if option:
         for words in ("(OAUTHBEARER)", "raised ValueError at line", "returned no token", "expired"):
             assert words in said, "the callback was asked"
+    sent = b"\n".join(world.logins)
+    assert f"\0me\0{CANARY}".encode() in sent and b"c=biws,r=" in sent, "PLAIN and SCRAM logged in"
     world.clean(name, said)
 
 
@@ -308,19 +309,12 @@ def test_the_service_writes_serves_and_shows_no_secret(
 ) -> None:
     for name, secret in world.secrets.environment.items():
         monkeypatch.setenv(name, secret)
-    child = world.start("collectors", "run")
-    said: list[bytes] = []
-    assert child.stdout is not None
-    reader = threading.Thread(target=lambda: said.extend(child.stdout or ()), daemon=True)
-    reader.start()
-    try:
+    with _running(world, "collectors"):
         metrics = _when_polled(world)
-        commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline")]
-    finally:
-        child.terminate()
-        child.wait(PATIENCE_SECONDS)
-        reader.join(PATIENCE_SECONDS)
-    world.clean("log", b"".join(said).decode())
+        with _running(world, "alerting"):
+            evaluated = world.folder / "lake" / "current"
+            eventually(lambda: list(evaluated.rglob("*.parquet")), timeout_seconds=PATIENCE_SECONDS)
+            commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline")]
     world.clean("/metrics", metrics)
     world.clean("command lines", b"\n".join(commands).decode("utf-8", "replace"))
     for file in (world.folder / "lake").rglob("*"):
@@ -328,14 +322,34 @@ def test_the_service_writes_serves_and_shows_no_secret(
             world.clean(str(file), json.dumps(pl.read_parquet(file).to_dicts(), default=str))
         elif file.is_file():
             world.clean(str(file), file.read_text("utf-8", "replace"))
+    for file in world.folder.glob("alerts.sqlite*"):
+        world.clean(str(file), file.read_bytes().decode("utf-8", "replace"))
     monkeypatch.setenv("HEADROOM_CONFIG", str(world.config))
     page = AppTest.from_file(str(MAIN), default_timeout=180).run()
-    page.switch_page("views/health/page.py").run()
-    shown = "\n".join(
-        [*(str(element.value) for element in page.main if hasattr(element, "value")), str(page)]
-    )
-    assert "connect" in shown
-    world.clean("page", shown)
+    for view in sorted(MAIN.parent.glob("views/*/page.py")):
+        page.switch_page(str(view.relative_to(MAIN.parent))).run()
+        shown = "\n".join(
+            [*(str(element.value) for element in page.main if hasattr(element, "value")), str(page)]
+        )
+        assert view.parent.name != "health" or "connect" in shown
+        world.clean(f"page {view.parent.name}", shown)
+
+
+@contextmanager
+def _running(world: _World, service: str) -> Iterator[None]:
+    """Run a service, and look at its log in the end."""
+    child = world.start(service, "run")
+    said: list[bytes] = []
+    assert child.stdout is not None
+    reader = threading.Thread(target=lambda: said.extend(child.stdout or ()), daemon=True)
+    reader.start()
+    try:
+        yield
+    finally:
+        child.terminate()
+        child.wait(PATIENCE_SECONDS)
+        reader.join(PATIENCE_SECONDS)
+    world.clean(f"log of {service}", b"".join(said).decode())
 
 
 def _when_polled(world: _World) -> str:

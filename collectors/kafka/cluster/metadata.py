@@ -15,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from collectors.errors import CollectorError
+from collectors.errors import CollectorError, OddAnswerError
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
 from collectors.kafka.protocol.config_answers import (
     TopicConfigsRequest,
@@ -73,7 +73,11 @@ class Metadata:
 
 
 def read_metadata(wire: Wire, deadline: Deadline) -> Metadata:
-    """Ask one broker for the cluster's layout. All topics are meant, none is named or created."""
+    """Ask one broker for the cluster's layout. All topics are meant, none is named or created.
+
+    Raises:
+        CollectorError: It is unknown.
+    """
     answer = wire.any(
         lambda: ClusterRequest(topics=None, allow_auto_topic_creation=False), deadline
     )
@@ -81,6 +85,8 @@ def read_metadata(wire: Wire, deadline: Deadline) -> Metadata:
         Broker(broker_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack)
         for broker in answer.brokers or ()
     )
+    if not brokers:  # as one says that has just begun: nothing would look like none
+        raise OddAnswerError("a broker answered that the cluster has no broker")
     topics = answer.topics or ()
     failed: dict[int, list[str]] = defaultdict(list)
     for topic in topics:
@@ -164,7 +170,7 @@ def _config(result: Any) -> TopicConfig:
     return {
         config.name: (config.value, config.config_source == _DYNAMIC_TOPIC_CONFIG)
         for config in result.configs or ()
-        if not config.is_sensitive
+        if config.name is not None and not config.is_sensitive
     }
 
 

@@ -29,6 +29,8 @@ from collectors.source.rows import columns_frame, distinct
 
 _EARLIEST, _LATEST = -2, -1
 _PARTITION = ["topic", "partition"]
+_OFFSETS = ("log_start", "log_end", "last_stable")
+_ODD = "the broker answered with a negative offset"
 _MOVED = [reason(code) for code in sorted(LEADER_MOVES)]
 
 OFFSETS_SCHEMA = pl.Schema(
@@ -198,13 +200,18 @@ def _offsets(answers: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Put the three answers side by side; a broker may order each in its own way."""
     first, *others = (
         answer.rename({"offset": name, "error": f"error_{name}"})
-        for answer, name in zip(answers, ("log_start", "log_end", "last_stable"), strict=True)
+        for answer, name in zip(answers, _OFFSETS, strict=True)
     )
     for other in others:
         if first.select(_PARTITION).equals(other.select(_PARTITION)):  # as a rule
             first = first.hstack(other.drop(_PARTITION))
         else:
             first = first.join(other, on=_PARTITION, how="full", coalesce=True)
+    is_odd = pl.any_horizontal(pl.col(*_OFFSETS) < 0).fill_null(False)
+    first = first.with_columns(pl.when(is_odd).then(pl.lit(_ODD)).alias("error_of_all"))
+    first = first.with_columns(
+        pl.when(pl.col(name) >= 0).then(name).alias(name) for name in _OFFSETS
+    )
     return first.select(
         "topic",
         "partition",
@@ -265,7 +272,7 @@ def _without_offsets(partitions: pl.DataFrame, why: str) -> pl.DataFrame:
     return partitions.select(
         "topic",
         "partition",
-        *(pl.lit(None, pl.Int64()).alias(name) for name in ("log_start", "log_end", "last_stable")),
+        *(pl.lit(None, pl.Int64()).alias(name) for name in _OFFSETS),
         pl.lit(why).alias("offsets_unknown"),
         pl.lit(False).alias("moved"),
     )

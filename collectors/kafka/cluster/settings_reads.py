@@ -39,6 +39,7 @@ _DEFAULT_CONFIG = 5
 _DYNAMIC_GROUP_CONFIG = 8
 _GROUPS_A_REQUEST = 500
 _SECURITY_DISABLED = 54
+_USER_NOT_FOUND = 91
 _RESOURCE_TYPES = {
     **{2: "topic", 3: "group", 4: "cluster", 5: "transactional id", 6: "delegation token"},
     7: "user",
@@ -124,7 +125,7 @@ def read_broker_configs(
         found[broker] = {
             cut(config.name): (cut(config.value), config.config_source != _DEFAULT_CONFIG)
             for config in results[0].configs or ()
-            if config.value is not None and not config.is_sensitive and not is_secret(config.name)
+            if config.value is not None and _may_be_shown(config)
         }
     return found
 
@@ -169,15 +170,16 @@ def read_group_configs(wire: Wire, deadline: Deadline) -> Found:
     for start in range(0, len(groups), _GROUPS_A_REQUEST):
         asked = groups[start : start + _GROUPS_A_REQUEST]
         answer = wire.any(partial(configs_request, _GROUP_RESOURCE, asked), deadline)
-        for result in answer.results or ():
+        results = answer.results or ()
+        if not set(asked) <= {result.resource_name for result in results}:
+            raise CollectorError("the broker did not answer for all groups")
+        for result in results:
             if result.error_code:
                 raise _refusal(result.error_code, "DESCRIBE_CONFIGS on the groups")
             found[cut(result.resource_name)] = {
                 cut(config.name): cut(config.value)
                 for config in result.configs or ()
-                if config.config_source == _DYNAMIC_GROUP_CONFIG
-                and not config.is_sensitive
-                and not is_secret(config.name)
+                if config.config_source == _DYNAMIC_GROUP_CONFIG and _may_be_shown(config)
             }
     return _bounded(found, "settings of groups")
 
@@ -239,6 +241,9 @@ def read_scram_users(wire: Wire, deadline: Deadline) -> Found:
     answer = wire.any(lambda: DescribeUserScramCredentialsRequest(users=[]), deadline)
     if answer.error_code:
         raise _refusal(answer.error_code, "DESCRIBE on the cluster")
+    users = [user for user in answer.results or () if user.error_code != _USER_NOT_FOUND]
+    for code in filter(None, (user.error_code for user in users)):
+        raise _refusal(code, "DESCRIBE on the cluster")
     found = {
         cut(user.user): {
             _MECHANISMS.get(
@@ -246,10 +251,13 @@ def read_scram_users(wire: Wire, deadline: Deadline) -> Found:
             ): f"{one.iterations} iterations"
             for one in user.credential_infos or ()
         }
-        for user in answer.results or ()
-        if not user.error_code
+        for user in users
     }
     return _bounded(found, "SCRAM users")
+
+
+def _may_be_shown(config: Any) -> bool:
+    return config.name is not None and not config.is_sensitive and not is_secret(config.name)
 
 
 def _api_versions() -> Any:

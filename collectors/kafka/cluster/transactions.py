@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,7 +13,7 @@ from collectors.errors import CollectorError, UnsupportedError
 from collectors.kafka.cluster.broker_reads import as_time
 from collectors.kafka.cluster.setting_changes import cut
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
-from collectors.kafka.protocol.error_codes import COORDINATOR_MOVES, reason
+from collectors.kafka.protocol.error_codes import COORDINATOR_MOVES, TRANSACTION_NOT_FOUND, reason
 
 OPEN_SECONDS = 60
 """Transactions that are open at least this long are listed."""
@@ -56,7 +56,7 @@ def read_transactions(
         UnsupportedError: The brokers are older than Kafka 3.8.
     """
     problems: list[str] = []
-    described: dict[int, list[Any]] = {}
+    asked: dict[int, list[str]] = {}
     listed = wire.each({broker: [_list_transactions()] for broker in brokers}, deadline)
     for broker, answers in listed.items():
         if isinstance(answers, UnsupportedError):
@@ -77,22 +77,28 @@ def read_transactions(
                 f"broker {broker}: {MOST_TRANSACTIONS} of {len(ids)} open transactions are read"
             )
         if ids:
-            described[broker] = [
-                DescribeTransactionsRequest(transactional_ids=ids[:MOST_TRANSACTIONS])
-            ]
-    return _described(wire.each(described, deadline), problems), problems
+            asked[broker] = ids[:MOST_TRANSACTIONS]
+    requests = {broker: [_describe_transactions(ids)] for broker, ids in asked.items()}
+    return _described(asked, wire.each(requests, deadline), problems), problems
 
 
 def _described(
-    answered: Mapping[int, list[Any] | CollectorError], problems: list[str]
+    asked: Mapping[int, Sequence[str]],
+    answered: Mapping[int, list[Any] | CollectorError],
+    problems: list[str],
 ) -> list[Transaction]:
     found = []
     for broker, answers in answered.items():
         if isinstance(answers, CollectorError):
             problems.append(str(answers))
             continue
-        for state in answers[0].transaction_states or ():
-            if state.error_code:  # it has ended, or its coordinator moved
+        states = answers[0].transaction_states or ()
+        silent = set(asked[broker]) - {state.transactional_id for state in states}
+        unknown = {"it did not answer for some"} if silent else set()
+        for state in states:
+            if code := state.error_code:
+                if code != TRANSACTION_NOT_FOUND:  # else it has ended
+                    unknown.add(reason(code))
                 continue
             timeout = state.transaction_timeout_ms
             found.append(
@@ -106,7 +112,14 @@ def _described(
                     topics=sorted(cut(topic.topic) for topic in state.topics or ())[:_TOPICS],
                 )
             )
+        if unknown:
+            told = "; ".join(sorted(unknown))
+            problems.append(f"transactions of broker {broker} are unknown: {told}")
     return found
+
+
+def _describe_transactions(ids: Sequence[str]) -> Any:
+    return DescribeTransactionsRequest(transactional_ids=ids)
 
 
 def _list_transactions() -> Any:

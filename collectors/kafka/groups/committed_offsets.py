@@ -10,6 +10,7 @@ import polars as pl
 from kafka.protocol.consumer import OffsetFetchRequest
 
 from collectors.errors import CollectorError, UnsupportedError
+from collectors.kafka.groups.descriptions import NOT_ANSWERED
 from collectors.kafka.groups.model import COMMITTED_SCHEMA, GroupRef
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.error_codes import COORDINATOR_MOVES, GROUP_NOT_FOUND, reason
@@ -27,11 +28,13 @@ class Commits:
     """What coordinators said.
 
     Attributes:
+        answered: Groups that were answered for, whatever was said of them.
         unknown: Group: why its offsets could not be read.
         moved: Groups that the asked broker does not coordinate any more.
     """
 
     parts: list[pl.DataFrame] = field(default_factory=list)
+    answered: set[str] = field(default_factory=set)
     unknown: dict[str, str] = field(default_factory=dict)
     moved: set[str] = field(default_factory=set)
 
@@ -44,6 +47,7 @@ class Commits:
     def add(self, part: Commits) -> None:
         """Take over what another one holds."""
         self.parts += part.parts
+        self.answered |= part.answered
         self.unknown.update(part.unknown)
         self.moved |= part.moved
 
@@ -53,6 +57,7 @@ class _Columns:
 
     def __init__(self) -> None:
         self._columns: dict[str, list[Any]] = {name: [] for name in COMMITTED_SCHEMA}
+        self.answered: set[str] = set()
         self.unknown: dict[str, str] = {}
         self.moved: set[str] = set()
 
@@ -80,7 +85,7 @@ class _Columns:
 
     def commits(self) -> Commits:
         rows = columns_frame(self._columns, COMMITTED_SCHEMA)
-        return Commits(parts=[rows], unknown=self.unknown, moved=self.moved)
+        return Commits(parts=[rows], answered=self.answered, unknown=self.unknown, moved=self.moved)
 
 
 def read_commits(
@@ -135,6 +140,7 @@ def _take(found: Commits, groups: Sequence[str], parts: list[Any] | CollectorErr
         return
     for part in parts:
         found.add(part)
+    found.unknown.update(dict.fromkeys(set(groups) - found.answered, NOT_ANSWERED))
 
 
 def _offset_fetch(groups: Sequence[str]) -> Any:
@@ -162,6 +168,7 @@ def _read_fetch(answer: Any) -> Commits:
 
 
 def _group(columns: _Columns, group: str, answer: Any) -> None:
+    columns.answered.add(group)
     code = answer.error_code
     if code == GROUP_NOT_FOUND:
         return
@@ -191,6 +198,7 @@ def _share_offsets(groups: Sequence[str]) -> Any:
 def _read_share_answer(answer: Any) -> Commits:
     columns = _Columns()
     for group in answer.groups or ():
+        columns.answered.add(group.group_id)
         if group.error_code == GROUP_NOT_FOUND:
             continue
         if group.error_code:

@@ -27,6 +27,7 @@ from collectors.kafka.protocol.messages import (
 )
 
 NOT_UNDERSTOOD = "its description could not be understood"
+NOT_ANSWERED = "its coordinator did not answer for it"
 
 _CONSUMER_PROTOCOL = "consumer"
 
@@ -115,6 +116,8 @@ def describe(
                 for group in part.groups.values():
                     group["coordinator"] = broker
                 found.add(part)
+            for group in refs[broker].keys() - found.groups.keys():
+                found.add_unknown(refs[broker][group], broker, NOT_ANSWERED)
     for broker, all_refs in by_broker.items():
         for ref in all_refs:
             if ref.type not in _REQUESTS:

@@ -25,6 +25,7 @@ NO_LEADER = _MEANINGS[5]
 NOT_TOLD = "the leader did not tell of the partition"
 
 GROUP_NOT_FOUND = 69
+TRANSACTION_NOT_FOUND = 105
 COORDINATOR_MOVES = frozenset({14, 15, 16})
 """The broker that was asked does not coordinate the group just now: another one may."""
 

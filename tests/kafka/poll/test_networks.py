@@ -75,11 +75,25 @@ def on_time(poll: Poll, without: int | None = None) -> None:
     assert set(rows) >= set(GROUPS)
     for group in GROUPS:
         if rows[group]["state"] == "unknown":
-            assert without is not None
+            assert without is not None, rows[group]["unknown_reason"]
             assert f"broker {without} " in rows[group]["unknown_reason"]
             continue
         offsets = poll.table("group_offsets").filter(pl.col("group") == group)
         assert set(offsets["committed"]) == {1, 2}
+
+
+def brokers(cluster: KafkaCluster) -> set[int]:
+    return set(cluster.admin().list_topics(timeout=5).brokers)
+
+
+def back_within_two_polls(poller: Poller, victim: int) -> None:
+    first = time.monotonic()
+    on_time(poller.poll(), without=victim)
+    # As the service does it: the next poll begins when the interval is over.
+    time.sleep(max(0.0, first + INTERVAL_SECONDS - time.monotonic()))
+    poll = poller.poll()
+    on_time(poll)
+    assert poll.errors == {}
 
 
 @pytest.mark.parametrize("round_trip_ms", [50, 150, 300])
@@ -104,13 +118,7 @@ def test_a_slow_broker_is_read_with_tls_and_scram(secured: Secured, round_trip_m
                 unknown += "unknown" in set(poll.table("groups")["state"])
             assert unknown == 3
             paths[victim - 1].thaw()
-            first = time.monotonic()
-            on_time(poller.poll(), without=victim)
-            # As the service does it: the next poll begins when the interval is over.
-            time.sleep(max(0.0, first + INTERVAL_SECONDS - time.monotonic()))
-            poll = poller.poll()
-            on_time(poll)
-            assert poll.errors == {}
+            back_within_two_polls(poller, victim)
             # The time-out of a poll closed nothing.
             assert paths[victim - 1].connections == opened
 
@@ -128,7 +136,25 @@ def test_a_slow_broker_that_cannot_be_reached_for_a_while_is_back(secured: Secur
             for _ in range(3):
                 on_time(poller.poll(), without=1)
             paths[0].mend()
-            eventually(lambda: whole(poller), what="poll without errors")
+            back_within_two_polls(poller, 1)
+
+
+def test_a_broker_that_is_killed_costs_no_other_and_is_back(secured: Secured) -> None:
+    victim = 3
+    with polling(
+        secured.servers, interval_seconds=INTERVAL_SECONDS, properties=secured.properties
+    ) as poller:
+        eventually(lambda: whole(poller), what="poll without errors")
+        secured.cluster.kill(victim)
+        try:
+            for _ in range(3):
+                on_time(poller.poll(), without=victim)
+            # Until then its restart would seem to be over at once.
+            eventually(lambda: victim not in brokers(secured.cluster), what="end of its session")
+            on_time(poller.poll(), without=victim)
+        finally:
+            secured.cluster.restart(victim)
+        back_within_two_polls(poller, victim)
 
 
 def test_a_bootstrap_name_whose_first_address_is_dead(secured: Secured) -> None:

@@ -7,8 +7,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import polars as pl
+import pytest
 
-from collectors.kafka.cluster.metadata import read_metadata
+from collectors.errors import OddAnswerError
+from collectors.kafka.cluster.metadata import read_metadata, read_topic_configs
 from collectors.kafka.cluster.offsets import read_offsets
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 
@@ -71,6 +73,16 @@ class OneAnswer:
         """Take no notice."""
 
 
+def test_a_negative_offset_is_unknown() -> None:
+    broker = BusyBroker(None)
+    broker.end = -5000
+    partitions = pl.DataFrame({"topic": ["orders"], "partition": [0], "leader": [1]})
+    partitions = partitions.cast({"partition": pl.Int32, "leader": pl.Int32})
+    (row,) = read_offsets(cast(Wire, broker), partitions, Deadline(5.0, 5.0)).rows(named=True)
+    assert (row["log_start"], row["log_end"], row["last_stable"]) == (0, None, None)
+    assert row["offsets_unknown"] == "the broker answered with a negative offset"
+
+
 def test_topics_that_the_cluster_cannot_describe_are_named() -> None:
     partition = SimpleNamespace(partition_index=0, leader_id=1, replica_nodes=[1], isr_nodes=[1])
     topics = [
@@ -81,7 +93,8 @@ def test_topics_that_the_cluster_cannot_describe_are_named() -> None:
             ("electing", 5, []),
         ]
     ]
-    answer = SimpleNamespace(brokers=[], cluster_id="c", controller_id=-1, topics=topics)
+    brokers = [SimpleNamespace(node_id=1, host="k", port=9092, rack=None)]
+    answer = SimpleNamespace(brokers=brokers, cluster_id="c", controller_id=-1, topics=topics)
     found = read_metadata(cast(Wire, OneAnswer(answer)), Deadline(5.0, 5.0))
     assert found.partitions["topic"].to_list() == ["orders"]
     assert found.problems == [
@@ -89,3 +102,20 @@ def test_topics_that_the_cluster_cannot_describe_are_named() -> None:
         "the topic or partition does not exist",
         "the cluster cannot describe the topics electing: the partition has no leader",
     ]
+
+
+def test_a_cluster_without_a_broker_is_not_known_yet() -> None:
+    answer = SimpleNamespace(brokers=[], cluster_id="c", controller_id=-1, topics=[])
+    with pytest.raises(OddAnswerError, match="no broker"):
+        read_metadata(cast(Wire, OneAnswer(answer)), Deadline(5.0, 5.0))
+
+
+def test_a_setting_without_a_name_is_left_out() -> None:
+    settings = [
+        SimpleNamespace(name=name, value="1", config_source=1, is_sensitive=False)
+        for name in (None, "retention.ms")
+    ]
+    result = SimpleNamespace(error_code=0, resource_name="orders", configs=settings)
+    wire = SimpleNamespace(each=lambda *_: {1: [SimpleNamespace(results=[result])]})
+    found = read_topic_configs(cast(Wire, wire), {1: ["orders"]}, Deadline(5.0, 5.0), {})
+    assert found == {"orders": {"retention.ms": ("1", True)}}

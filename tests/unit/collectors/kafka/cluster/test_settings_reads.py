@@ -97,6 +97,12 @@ def test_scram_users() -> None:
     }
 
 
+def test_scram_users_of_whom_one_is_refused_are_unknown() -> None:
+    refused = ns(user="alice", error_code=31, credential_infos=[])
+    with pytest.raises(CollectorError, match="not permitted"):
+        read_scram_users(wire(ns(error_code=0, results=[refused])), ON_TIME)
+
+
 def test_client_quotas() -> None:
     def entity(**parts: str | None) -> list[SimpleNamespace]:
         return [ns(entity_type=kind.replace("_", "-"), entity_name=n) for kind, n in parts.items()]
@@ -132,8 +138,13 @@ def test_a_missing_right_is_named(read: Callable[[Wire, Deadline], Found], right
 class GroupWire:
     """Lists groups with settings, and answers for as many as are asked for at once."""
 
-    def __init__(self, groups: list[str], refused: frozenset[str] = frozenset()) -> None:
-        self.groups, self.refused = groups, refused
+    def __init__(
+        self,
+        groups: list[str],
+        refused: frozenset[str] = frozenset(),
+        silent: frozenset[str] = frozenset(),
+    ) -> None:
+        self.groups, self.refused, self.silent = groups, refused, silent
         self.asked: list[int] = []
 
     def any(self, make: Callable[[], Any], _: Deadline) -> Any:
@@ -147,6 +158,7 @@ class GroupWire:
             config("share.auto.offset.reset", "latest", 5),
             config("half \ud800", "x", 8),
             config("sasl.password", "let out", 8),
+            config(None, "let out", 8),
         ]
         return ns(
             results=[
@@ -156,6 +168,7 @@ class GroupWire:
                     configs=configs,
                 )
                 for each in request.resources
+                if each.resource_name not in self.silent
             ]
         )
 
@@ -166,6 +179,12 @@ def test_settings_of_groups_are_those_that_somebody_set() -> None:
     own = {"consumer.session.timeout.ms": "30000", "half \\ud800": "x"}
     assert found == {"a": own, "b": own}
     assert made.asked == [2]
+
+
+def test_groups_that_are_not_answered_for_make_all_unknown() -> None:
+    made = GroupWire(["a", "b"], silent=frozenset("b"))
+    with pytest.raises(CollectorError, match="did not answer for all groups"):
+        read_group_configs(cast(Wire, made), ON_TIME)
 
 
 def test_groups_are_asked_for_in_parts() -> None:
@@ -187,7 +206,7 @@ def test_too_many_groups_with_settings_are_not_even_asked_for() -> None:
     assert made.asked == []
 
 
-def config(name: str, value: str | None, source: int = 4, *, sensitive: bool = False) -> Any:
+def config(name: str | None, value: str | None, source: int = 4, *, sensitive: bool = False) -> Any:
     return ns(name=name, value=value, config_source=source, is_sensitive=sensitive)
 
 

@@ -77,13 +77,19 @@ def test_what_stayed_unknown_is_said() -> None:
             1: NoAnswerError("broker 1: did not answer in time"),
             2: listed(error=14),
             3: listed(*(f"writer-{number}" for number in range(MOST_TRANSACTIONS + 5))),
-        }
+        },
+        [
+            described("writer-0"),
+            *(described(f"writer-{n}", error_code=16) for n in range(1, MOST_TRANSACTIONS)),
+        ],
     )
     _, problems = read_transactions(cast(Wire, wire), [1, 2, 3], ON_TIME)
     assert problems == [
         "broker 1: did not answer in time",
         "broker 2: its transactions are being loaded or moved",
         "broker 3: 1000 of 1005 open transactions are read",
+        "transactions of broker 3 are unknown: it did not answer for some; "
+        "the group's coordinator is moving",
     ]
 
 

@@ -18,6 +18,8 @@ from collectors.kafka.commit_log.partition import (
     PartitionCommits,
 )
 from collectors.kafka.protocol.record_batches import CorruptBatchError
+from tests.many_examples import with_examples
+from tests.selection import MARK
 from tests.unit.collectors.kafka.commit_log import building as build
 
 TIME = 1_763_700_000_000
@@ -292,9 +294,7 @@ def test_a_restart_forgets_everything() -> None:
     assert len(log.commits) == 0
 
 
-@settings(max_examples=120, deadline=None)
-@given(st.data())
-def test_broken_bytes_raise_nothing_else(data: st.DataObject) -> None:
+def broken_bytes_raise_nothing_else(data: st.DataObject) -> None:
     log = Log()
     records = [commit(n, partition=n % 3) for n in range(5)]
     whole = bytearray(
@@ -310,6 +310,16 @@ def test_broken_bytes_raise_nothing_else(data: st.DataObject) -> None:
     except CorruptBatchError as error:
         assert "partition 3" in str(error)
     log.rows()
+
+
+def test_broken_bytes_raise_nothing_else() -> None:
+    with_examples(broken_bytes_raise_nothing_else, 120)
+
+
+@MARK
+@pytest.mark.parametrize("part", range(10))
+def test_very_many_broken_bytes(part: int, ten_with_all: int) -> None:
+    with_examples(broken_bytes_raise_nothing_else, 500 * ten_with_all, part)
 
 
 Step = tuple[str, int, int]

@@ -6,11 +6,12 @@ import struct
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from collectors.kafka.commit_log.partition import PartitionCommits
 from collectors.kafka.commit_log.rebalances import Rebalance
+from tests.many_examples import with_examples
+from tests.selection import MARK
 from tests.unit.collectors.kafka.commit_log import building as build
 from tests.unit.collectors.kafka.commit_log.building import string, uvarint
 
@@ -237,8 +238,7 @@ def test_a_record_that_is_not_understood_costs_no_commit() -> None:
     assert log.append(classic(5, {"b": ORDERS})) == []  # what was before is not known
 
 
-@given(st.data())
-def test_mutated_records_end_no_reading(data: st.DataObject) -> None:
+def mutated_records_end_no_reading(data: st.DataObject) -> None:
     log = Log()
     made = [
         classic(1, {"a": ORDERS}, version=data.draw(st.integers(0, 4))),
@@ -252,3 +252,13 @@ def test_mutated_records_end_no_reading(data: st.DataObject) -> None:
     log.append((key_, broken[: data.draw(st.integers(0, len(broken)))]))
     log.append(build.commit("billing", "t", 0, 5, 9))
     assert len(log.commits) == 1
+
+
+def test_mutated_records_end_no_reading() -> None:
+    with_examples(mutated_records_end_no_reading, 100)
+
+
+@MARK
+@pytest.mark.parametrize("part", range(10))
+def test_very_many_mutated_records(part: int, ten_with_all: int) -> None:
+    with_examples(mutated_records_end_no_reading, 500 * ten_with_all, part)

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from collectors.kafka.cluster.metadata import read_metadata
-from collectors.kafka.groups.descriptions import NOT_UNDERSTOOD
+from collectors.kafka.groups.descriptions import NOT_ANSWERED, NOT_UNDERSTOOD
 from collectors.kafka.groups.model import Groups
 from collectors.kafka.groups.read import read_groups
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
@@ -140,6 +140,15 @@ def test_a_group_that_makes_no_sense_is_unknown_and_costs_no_other(field: str, v
     assert (row["state"], row["unknown_reason"]) == ("unknown", NOT_UNDERSTOOD)
     assert found.problems == [f"1 of 2 groups are unknown: {NOT_UNDERSTOOD}"]
     assert of("good", found.owners) == of("good", read(answers()).owners)
+
+
+@pytest.mark.parametrize("kind", ["DescribeGroupsRequest", "OffsetFetchRequest"])
+def test_a_group_that_is_not_answered_for_is_unknown(kind: str) -> None:
+    said = answers()
+    del said[kind].groups[0]
+    found = read(said)
+    assert set(found.groups["group"]) == set(GROUPS)
+    assert found.offsets_unknown == {"bad": NOT_ANSWERED}
 
 
 def test_null_arrays_are_empty() -> None:

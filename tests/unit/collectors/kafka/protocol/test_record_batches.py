@@ -5,11 +5,12 @@ from __future__ import annotations
 import struct
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from collectors.kafka.commit_log.records import MALFORMED, Commits, read_commits
 from collectors.kafka.protocol.record_batches import LARGEST_BATCH, CorruptBatchError, read_batches
+from tests.many_examples import with_examples
+from tests.selection import MARK
 from tests.unit.collectors.kafka.commit_log import building as build
 
 WHERE = "__consumer_offsets partition 3"
@@ -112,9 +113,7 @@ def test_a_broken_header(at: int, layout: str, value: int, words: str, resume: i
     assert str(error.value).startswith(f"{WHERE}: the record batch at offset 100 ")
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.data())
-def test_whatever_the_bytes_are_only_known_errors_are_raised(data: st.DataObject) -> None:
+def only_known_errors_are_raised(data: st.DataObject) -> None:
     codec = data.draw(st.sampled_from([None, "gzip", "snappy", "lz4", "zstd"]))
     whole = bytearray(build.batch(5, RECORDS[:6], codec=codec) + build.marker(11, 9, True))
     for _ in range(data.draw(st.integers(1, 4))):
@@ -127,10 +126,23 @@ def test_whatever_the_bytes_are_only_known_errors_are_raised(data: st.DataObject
         pass
 
 
-@settings(max_examples=100, deadline=None)
-@given(st.binary(max_size=300), st.integers(0, 2**40))
-def test_noise(noise: bytes, position: int) -> None:
+def noise_raises_only_known_errors(data: st.DataObject) -> None:
     try:
-        commits_of(noise, position)
+        commits_of(data.draw(st.binary(max_size=300)), data.draw(st.integers(0, 2**40)))
     except (CorruptBatchError, *MALFORMED):
         pass
+
+
+def test_whatever_the_bytes_are_only_known_errors_are_raised() -> None:
+    with_examples(only_known_errors_are_raised, 150)
+
+
+def test_noise() -> None:
+    with_examples(noise_raises_only_known_errors, 100)
+
+
+@MARK
+@pytest.mark.parametrize("part", range(10))
+def test_very_many_broken_batches(part: int, ten_with_all: int) -> None:
+    with_examples(only_known_errors_are_raised, 600 * ten_with_all, part)
+    with_examples(noise_raises_only_known_errors, 400 * ten_with_all, part)

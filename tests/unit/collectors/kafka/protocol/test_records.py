@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from collectors.kafka.protocol.records import Record, read_records
+from tests.many_examples import with_examples
+from tests.selection import MARK
 
 NO_PRODUCER = -1
 TRANSACTIONAL, CONTROL = 0x10, 0x20
@@ -116,16 +118,24 @@ def test_an_unknown_format_ends_the_reading() -> None:
 VALID = batch(3, [[("a", b"1"), ("kafka_dlt-exception-fqcn", b"java.lang.E")]] * 3)
 
 
-@given(
-    st.integers(0, len(VALID) - 1), st.binary(min_size=1, max_size=8), st.integers(0, len(VALID))
-)
-def test_broken_bytes_raise_nothing_and_the_reading_goes_forward(
-    place: int, junk: bytes, size: int
-) -> None:
-    data = (VALID[:place] + junk + VALID[place + len(junk) :])[:size]
-    records, position = read_records(Answer(data), 3, 50, "t-0")
+def the_reading_goes_forward(data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(VALID) - 1))
+    junk = data.draw(st.binary(min_size=1, max_size=8))
+    size = data.draw(st.integers(0, len(VALID)))
+    broken = (VALID[:place] + junk + VALID[place + len(junk) :])[:size]
+    records, position = read_records(Answer(broken), 3, 50, "t-0")
     assert position >= 3
     assert all(3 <= record.offset < 50 for record in records)
+
+
+def test_broken_bytes_raise_nothing_and_the_reading_goes_forward() -> None:
+    with_examples(the_reading_goes_forward, 100)
+
+
+@MARK
+@pytest.mark.parametrize("part", range(10))
+def test_very_many_broken_bytes(part: int, ten_with_all: int) -> None:
+    with_examples(the_reading_goes_forward, 1000 * ten_with_all, part)
 
 
 @given(st.binary(max_size=200))
