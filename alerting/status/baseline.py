@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from alerting.status.model import CHANGE_SHARE, Sample, StatusRules
 
@@ -356,14 +357,18 @@ def went_one_by_one(
 
     One that had as many as before until the end did not, though there was one more meanwhile: a
     consumer that starts again is counted twice until the session of its predecessor ends. Nor did
-    one whose consumers were all told to stop: some need seconds longer than others.
+    one whose consumers were all told to stop: some need seconds longer than others. How they left
+    while nobody could look is not known, so that time does not count.
     """
     known = _members_before(samples, since, rules)
     if not known:
         return False
     _, first = known[0]
     all_there = max(at for at, count in known if count >= first)
-    return since - all_there > max(rules.slight_seconds, rules.harmless_polls * poll_seconds)
+    times = [*(at for at, _ in known if at >= all_there), since]
+    longest = max(rules.slight_seconds, rules.harmless_polls * poll_seconds)
+    steps = (after - before for before, after in pairwise(times))
+    return sum(step for step in steps if step <= longest) > longest
 
 
 def came_and_went(samples: Sequence[Sample], before: float, rules: StatusRules) -> bool:
