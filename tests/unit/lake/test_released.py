@@ -16,6 +16,8 @@ from tests.unit.lake.release_lake import FOLDER, MATCHER, NOW, settings_in, valu
 
 RELEASES = sorted(FOLDER.glob("*.tar.xz"))
 assert RELEASES
+GONE = {"host_history"}
+"""Tables that this version has no more; they lie in the lake, and nothing reads them."""
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=lambda path: path.name)
@@ -27,7 +29,10 @@ def test_a_lake_of_a_release_is_read_and_written_on(release: Path, tmp_path: Pat
     lake = Lake(settings.lake)
     there = [Path(path).parts[-2:] for path in (tmp_path / "lake").glob("*/*")]
     assert len(there) > 20
+    assert {name for _, name in there} - TABLES.keys() <= GONE
     for layer, name in there:
+        if name in GONE:
+            continue
         table = TABLES[name]
         assert table.layer == layer
         (row,) = lake.read(table).to_dicts()
