@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from alerting.status.baseline import came_and_went, went_one_by_one
 from alerting.status.decision import StatusDecision
+from alerting.status.departures import came_and_went, went_one_by_one
 from alerting.status.features import Measurement, lateness_made_good
 from alerting.status.model import LagNumbers, PartitionStatus, PartitionWindow, Status, StatusRules
 from alerting.status.no_data import unreadable
