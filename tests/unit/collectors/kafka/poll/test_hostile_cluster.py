@@ -331,10 +331,10 @@ def test_a_partition_that_its_leader_leaves_out_is_unknown_and_not_gone() -> Non
 
 
 def test_one_odd_value_costs_nothing_but_itself() -> None:
-    run(1, 150)
+    run(1, 60)
 
 
 @MARK
 @pytest.mark.parametrize("seed", range(2, 22))
 def test_one_odd_value_of_many_costs_nothing_but_itself(seed: int, ten_with_all: int) -> None:
-    run(seed, 250 * ten_with_all)
+    run(seed, 150 * ten_with_all)
