@@ -363,7 +363,7 @@ def test_a_new_token_before_the_old_one_ends(servers: str, issuer: Issuer) -> No
             id="no token server",
         ),
         pytest.param({}, (500, b"down"), AUDIENCE, ["token.endpoint.url", "500"], id="500"),
-        pytest.param({}, (200, b"<html>"), AUDIENCE, ["no access_token"], id="garbage"),
+        pytest.param({}, (200, b"<html>"), AUDIENCE, ["endpoint.url", "not JSON"], id="garbage"),
         pytest.param({}, (200, b'{"token": 1}'), AUDIENCE, ["no access_token"], id="no token"),
         pytest.param(
             {}, None, "another", ["authentication failed", "the token"], id="another audience"
