@@ -9,18 +9,15 @@ import pytest
 
 from collectors.errors import CollectorError, NoAnswerError, UnsupportedError
 from collectors.kafka.poll import rare_reads
-from collectors.kafka.poll.memory import Memory
-from tests.unit.collectors.kafka.poll.test_hostile_cluster import BROKERS, Brokers, answers, poll
-
-FIVE_MINUTES = 300.0
+from tests.unit.collectors.kafka.poll import test_hostile_cluster
+from tests.unit.collectors.kafka.poll.small_cluster import BROKERS, answers
 
 
 class Cluster:
     """Brokers 1 and 2, which hold all replicas that may be seen, and broker 3, which holds none."""
 
     def __init__(self) -> None:
-        self.memory = Memory()
-        self.tick = 0.0
+        self.polled = test_hostile_cluster.Cluster()
         self.said = answers()
 
     def poll(self, alive: tuple[int, ...], registered: tuple[int, ...]) -> dict[str, Any]:
@@ -30,15 +27,14 @@ class Cluster:
             alive: Who is in the metadata.
             registered: Who is registered.
         """
-        self.tick += FIVE_MINUTES
         self.said["MetadataRequest"].brokers = [
             Answer(node_id=n, host="k", port=9000 + n, rack=None) for n in alive
         ]
         known = [Answer(broker_id=n, is_fenced=n not in alive) for n in registered]
         self.said["DescribeClusterRequest"] = Answer(error_code=0, brokers=known)
-        found = poll(Brokers(self.said), self.memory, self.tick)
-        row = found["brokers"].frames["brokers"].filter(broker_id=3).to_dicts()
-        events = found["cluster_events"].frames["cluster_events"].select("kind", "before").rows()
+        rows = self.polled.poll(self.said).rows
+        row = [one for one in rows["brokers"].values() if one["broker_id"] == 3]
+        events = [(one["kind"], one["before"]) for one in rows["cluster_events"].values()]
         return {"row": row[0] if row else None, "events": events}
 
 
