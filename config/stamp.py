@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-Stamp = tuple[float, int]
+Stamp = tuple[int, int, int]
+"""When it was written, its size, and which file it is: one may be put in the place of another."""
 
 
 def stamp_of(path: Path | None) -> Stamp | None:
@@ -15,4 +16,4 @@ def stamp_of(path: Path | None) -> Stamp | None:
         found = path.stat()
     except (OSError, ValueError):  # ValueError: a path with a zero byte
         return None
-    return found.st_mtime, found.st_size
+    return found.st_mtime_ns, found.st_size, found.st_ino

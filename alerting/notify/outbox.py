@@ -56,8 +56,9 @@ def pause_seconds(attempts: int, retry_after_seconds: float | None = None) -> fl
         retry_after_seconds: What the target asked for; never less than that, up to an hour.
     """
     # Doubling alone would bring all back at once: spread by one pause, and by up to a fifth.
-    doubled = FIRST_PAUSE_SECONDS * (2.0 ** min(attempts - 1, 30) + random.random())  # noqa: S311
-    paused = min(LONGEST_PAUSE_SECONDS, doubled) * (1 + 0.2 * random.random())  # noqa: S311
+    late, spread = random.random(), random.random()  # noqa: S311 (no secrets)
+    doubled = FIRST_PAUSE_SECONDS * (2.0 ** min(attempts - 1, 30) + late)
+    paused = min(LONGEST_PAUSE_SECONDS, doubled) * (1 + 0.2 * spread)
     return max(paused, min(retry_after_seconds or 0.0, 3600.0))
 
 

@@ -19,7 +19,7 @@ from alerting.rules.rule_file import usable_rules
 from app.data.alert_store import whole_store
 from app.data.background import Background
 from app.data.context import View
-from config.stamp import stamp_of
+from config.stamp import Stamp, stamp_of
 from lake.schemas.model import Table
 from lake.storage.store import Lake
 
@@ -50,7 +50,7 @@ def _evaluations() -> Background[Rows]:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _evaluation(
-    uri: str, rules: tuple[float, int] | None, scaling: str, _view: View
+    uri: str, rules: Stamp | None, scaling: str, _view: View
 ) -> EvaluationInMemory:
     """Return the evaluation of a lake by the rules as they stand in their file."""
     usable = usable_rules(_view.settings.alerting.rules)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import ssl
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-Marks = Sequence[tuple[str, int, int, int]]
+from config.stamp import Stamp, stamp_of
+
+Marks = Sequence[tuple[str, Stamp | None]]
 
 
 def marks_of(files: Iterable[str], *, trusts_the_system: bool) -> Marks:
@@ -20,12 +22,4 @@ def marks_of(files: Iterable[str], *, trusts_the_system: bool) -> Marks:
     if trusts_the_system:
         default = ssl.get_default_verify_paths()
         named += [path for path in (default.cafile, default.capath) if path]
-    marks = []
-    for file in named:
-        try:
-            stat = os.stat(file)
-        except (OSError, ValueError):  # ValueError: a path with a zero byte
-            marks.append((file, 0, 0, 0))
-        else:
-            marks.append((file, stat.st_mtime_ns, stat.st_size, stat.st_ino))
-    return marks
+    return [(file, stamp_of(Path(file))) for file in named]
