@@ -49,9 +49,7 @@ def _evaluations() -> Background[Rows]:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _evaluation(
-    uri: str, rules: Stamp | None, scaling: str, _view: View
-) -> EvaluationInMemory:
+def _evaluation(uri: str, rules: Stamp | None, scaling: str, _view: View) -> EvaluationInMemory:
     """Return the evaluation of a lake by the rules as they stand in their file."""
     usable = usable_rules(_view.settings.alerting.rules)
     for problem in usable.problems:
