@@ -13,8 +13,11 @@ from collectors.kafka.protocol.sasl.oidc import ask_server
 from collectors.kafka.protocol.sasl.settings import OAuth, TokenCallback
 from collectors.kafka.protocol.sasl.token import Token
 
-_USED_FOR = 0.8  # of a token's life
+_RENEWED_AFTER, _USED_UNTIL = 0.8, 0.95  # of a token's life
 _SLOW_SECONDS = 1.0
+_SPARE_SECONDS = 0.5
+"""How long a connection waits for the next token while the one at hand would still do."""
+
 _SERVER_SECONDS = 30.0  # for a fetch, of which no connection waits longer than its set-up may take
 
 
@@ -22,14 +25,15 @@ class Tokens:
     """The token of one cluster; for any number of threads.
 
     One fetch at a time is under way, and all who need a token wait for that one: a callback that
-    hangs cannot be ended, and is not called a second time.
+    hangs cannot be ended, and is not called a second time. While the next one is slow or refused,
+    the old one serves to its end.
     """
 
     def __init__(self, oauth: OAuth | TokenCallback) -> None:
         self._oauth = oauth
         self._lock = threading.Lock()
         self._token: Token | None = None
-        self._good_until = 0.0
+        self._renew_at = self._ends_at = 0.0
         self._fetch: _Fetch | None = None
 
     @property
@@ -37,6 +41,8 @@ class Tokens:
         """What a fetch that takes long waits for; None where there is none."""
         fetch = self._fetch
         if fetch is None or time.monotonic() - fetch.started_at < _SLOW_SECONDS:
+            return None
+        if time.monotonic() < self._ends_at:  # nobody waits for it
             return None
         return f"{_source(self._oauth)} has given no token yet"
 
@@ -47,8 +53,9 @@ class Tokens:
             SecurityError: There is none within the time.
         """
         with self._lock:
-            if self._token is not None and time.monotonic() < self._good_until:
-                return self._token
+            spare = self._token if time.monotonic() < self._ends_at else None
+            if spare is not None and time.monotonic() < self._renew_at:
+                return spare
             if self._fetch is None:
                 self._fetch = _Fetch()
                 threading.Thread(
@@ -58,19 +65,22 @@ class Tokens:
                     daemon=True,
                 ).start()
             fetch = self._fetch
-        if not fetch.done.wait(timeout_seconds):
+        patience = timeout_seconds if spare is None else min(timeout_seconds, _SPARE_SECONDS)
+        if fetch.done.wait(patience) and isinstance(fetch.outcome, Token):
+            return fetch.outcome
+        if spare is not None:
+            return spare
+        if not fetch.done.is_set():
             raise SecurityError(
                 f"{_source(self._oauth)} gave no token within {timeout_seconds:.0f} s"
             )
-        if isinstance(fetch.outcome, Token):
-            return fetch.outcome
         # An error of its own for each thread: raising one adds to its traceback.
         raise SecurityError(str(fetch.outcome))
 
     def forget(self) -> None:
         """Let the next connection fetch another token: a broker has refused this one."""
         with self._lock:
-            self._good_until = 0.0
+            self._renew_at = self._ends_at = 0.0
 
     def _run(self, fetch: _Fetch) -> None:
         try:
@@ -86,7 +96,9 @@ class Tokens:
             self._fetch = None
             if isinstance(fetch.outcome, Token):
                 self._token = fetch.outcome
-                self._good_until = time.monotonic() + self._token.life_seconds * _USED_FOR
+                life = self._token.life_seconds
+                self._renew_at = time.monotonic() + life * _RENEWED_AFTER
+                self._ends_at = time.monotonic() + life * _USED_UNTIL
         fetch.done.set()
 
 

@@ -112,6 +112,32 @@ def test_one_token_serves_until_four_fifths_of_its_life() -> None:
     assert tokens.current(10).text == f"{TOKEN}3"
 
 
+@pytest.mark.parametrize("trouble", ["raises", "hangs"])
+def test_while_the_next_token_is_late_the_old_one_serves_to_its_end(trouble: str) -> None:
+    calls: list[float] = []
+    go_on = threading.Event()
+
+    def once(_: str) -> tuple[str, float]:
+        calls.append(time.monotonic())
+        if len(calls) > 1 and not go_on.is_set():
+            if trouble == "raises":
+                raise ValueError
+            go_on.wait(60)
+        return f"{TOKEN}{len(calls)}", time.time() + (6.0 if len(calls) == 1 else HOUR)
+
+    tokens = Tokens(callback(once))
+    assert tokens.current(10).text == f"{TOKEN}1"
+    time.sleep(4.8 - (time.monotonic() - calls[0]) + 0.05)
+    assert tokens.current(10).text == f"{TOKEN}1"
+    assert len(calls) == 2
+    assert tokens.delay is None
+    time.sleep(max(0.0, 5.7 - (time.monotonic() - calls[0])) + 0.1)
+    with pytest.raises(SecurityError, match=r"raised ValueError|gave no token within"):
+        tokens.current(0.1)
+    go_on.set()
+    assert tokens.current(30).text.startswith(TOKEN)
+
+
 def test_a_callback_that_hangs_is_called_once_and_serves_when_it_is_done() -> None:
     calls: list[str] = []
     go_on = threading.Event()
