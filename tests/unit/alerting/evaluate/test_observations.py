@@ -207,8 +207,8 @@ def test_a_restart_during_an_outage_leaves_its_alerts_as_they_are() -> None:
     assert values["data_stale"] is None
 
 
-@pytest.mark.parametrize(("watched", "expected"), [(59.0, False), (61.0, True)])
-def test_what_never_worked_is_given_a_minute_to_start(watched: float, expected: bool) -> None:
+@pytest.mark.parametrize(("watched", "expected"), [(119.0, False), (121.0, True)])
+def test_what_never_worked_is_given_two_minutes_to_start(watched: float, expected: bool) -> None:
     tables = {"collections": collected(status="failed", interval=5.0)}
     seen = observe(
         Frames(
