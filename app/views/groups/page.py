@@ -85,11 +85,11 @@ with components.guarded():
     trend = history_queries.group_history(view, shown["group"].to_list()).measured
 shown = group_list.with_trends(shown, trend)
 
-# A column that is cut at the edge of a window of 1,440 pixels shows that more follow.
+# The first nine fit into a window of 1,440 pixels, the tenth is cut and shows that more follow.
 columns = {
     "group": Column("group", width=140, opens=(routes.GROUP, "group"), pinned=True),
     "label": Column("status", "status", badge_styles=list(BADGE_STYLES.values()), width=112),
-    "reason": Column("why", width=140),
+    "reason": Column("why", width=200),
     "lag": Column(
         "lag", "count", help="Messages that wait: log end minus committed offset.", width=70
     ),
@@ -99,10 +99,19 @@ columns = {
         help="How old the oldest message is that was not read yet.",
         width=78,
     ),
+    "objective_seconds": Column(
+        "objective",
+        "duration",
+        help="The highest time lag that is wanted: scaling.objectives of the configuration.",
+        width=76,
+    ),
     "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=72),
-    "members": Column("members", "count", width=74),
-    "partitions": Column("partitions", "count", width=80),
-    "kind": Column("kind", width=66),
+    "advice": Column(
+        "advice",
+        unknown=tables.DASH,
+        help="What the page Scaling advises first. A dash: nothing, or no job has advised.",
+        width=150,
+    ),
     "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=72),
     "consumption_per_second": Column("consumed", "rate", help=group_list.WINDOW, width=78),
     **(
@@ -110,18 +119,9 @@ columns = {
         if rows["rates_of"].count()
         else {}
     ),
-    "advice": Column(
-        "advice",
-        unknown=tables.DASH,
-        help="What the page Scaling advises first. A dash: nothing, or no job has advised.",
-        width=170,
-    ),
-    "objective_seconds": Column(
-        "objective",
-        "duration",
-        help="The highest time lag that is wanted: scaling.objectives of the configuration.",
-        width=76,
-    ),
+    "members": Column("members", "count", width=74),
+    "partitions": Column("partitions", "count", width=80),
+    "kind": Column("kind", width=66),
     "drain_seconds": Column(
         "drained in",
         "duration",
