@@ -169,11 +169,11 @@ class CommitLog:
             _Layout(brokers=metadata.brokers, topic_id=rows["topic_id"][0], leaders=leaders)
         )
         if self._thread is None and not self._stop.is_set():
-            self._thread = threading.Thread(
-                target=self._follow, name=f"commits-{self._cluster}", daemon=True
-            )
+            name = f"commits-{self._cluster}"
+            thread = threading.Thread(target=self._follow, name=name, daemon=True)
             self._begun_at = time.monotonic()
-            self._thread.start()
+            thread.start()  # before it is noted: the system may have no thread left
+            self._thread = thread
 
     def latest(self) -> pl.DataFrame:
         """Return the last commit of each key (``partition.COMMITS_SCHEMA``).

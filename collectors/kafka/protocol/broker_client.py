@@ -138,12 +138,13 @@ class BrokerClient:
         with self._changed:
             failure = self._unusable()
             if failure is None or (insist and failure is self._failure):
-                self._batches.append(batch)
                 if self._thread is None:
-                    self._thread = threading.Thread(
+                    thread = threading.Thread(
                         target=self._serve, name=f"kafka-{self.name}", daemon=True
                     )
-                    self._thread.start()
+                    thread.start()  # before it is noted: the system may have no thread left
+                    self._thread = thread
+                self._batches.append(batch)
                 self._changed.notify()
                 return batch.answers
         assert failure is not None  # noqa: S101 (else it was returned above)

@@ -171,6 +171,20 @@ def test_it_starts_only_when_the_topic_exists(cluster: Cluster, log: CommitLog) 
     assert log.latest().is_empty()
 
 
+def test_where_no_thread_could_be_started_the_next_poll_starts_it(
+    cluster: Cluster, log: CommitLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_thread(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", no_thread)
+        with pytest.raises(RuntimeError, match="new thread"):
+            log.meet(cluster.metadata())
+    log.meet(cluster.metadata())
+    becomes(lambda: log.state.caught_up, True)
+
+
 def test_it_catches_up_and_follows(cluster: Cluster, log: CommitLog) -> None:
     cluster.parts[0].append(commit(5), commit(6))
     cluster.parts[1].append(commit(1, "shipping"))

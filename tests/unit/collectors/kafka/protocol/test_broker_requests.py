@@ -275,3 +275,20 @@ def test_threads_stay_few() -> None:
             cluster.wire.begin_poll()
             cluster.ask_all(Deadline(10, 0.1))
         assert workers() - before <= 6
+
+
+def test_where_no_thread_could_be_started_the_next_request_starts_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with ExitStack() as stack:
+        cluster = Cluster(stack, fakebroker.well)
+        cluster.meet()
+        with monkeypatch.context() as patched:
+            patched.setattr(threading.Thread, "start", no_thread)
+            with pytest.raises(RuntimeError, match="new thread"):
+                cluster.ask_all(Deadline(10, 1.0))
+        assert cluster.ask_all(Deadline(10, 5.0)) == {0: True}
+
+
+def no_thread(_: object) -> None:
+    raise RuntimeError("can't start new thread")
