@@ -278,7 +278,8 @@ class BrokerClient:
             batch.read,
             lambda: not batch.answers.cancelled(),
         )
-        self._back_off = 0.0
+        if connection.renew_at is None or time.monotonic() < connection.renew_at:
+            self._back_off = 0.0  # else they say nothing of the next login, which may be refused
         return answers
 
     def _open(self) -> Connection:
