@@ -365,7 +365,7 @@ class CommitLog:
         log.warning("cluster=%s %s", self._cluster, line)
 
     def _failed(self, each: _Followed, why: str) -> None:
-        each.failures += 1
+        each.failures = min(each.failures + 1, 10)  # after a day 2 ** failures were no float
         wait = min(_FIRST_RETRY_SECONDS * 2 ** (each.failures - 1), _LAST_RETRY_SECONDS)
         each.retry_at = time.monotonic() + wait
         each.problem = f"{each.commits.where}: {why}"
