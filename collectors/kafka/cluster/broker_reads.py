@@ -19,6 +19,7 @@ from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
 from collectors.kafka.protocol.many_partitions import LogDirectoriesRequest
 from collectors.kafka.protocol.topic_records import TopicRecords
+from collectors.source.answer import LARGEST_LONG
 
 _CONTROLLER_MS = 1000  # how long the controller may take
 
@@ -80,17 +81,17 @@ class LogDirectories:
 
     @property
     def log_bytes(self) -> int | None:
-        """Size of all logs; None where a directory cannot be read."""
+        """Size of all logs; None where a directory cannot be read, or no column holds it."""
         return _sum_known(directory.log_bytes for directory in self.directories)
 
     @property
     def total_bytes(self) -> int | None:
-        """Size of the volumes; None where one is unknown."""
+        """Size of the volumes; None where one is unknown, or no column holds it."""
         return _sum_known(directory.total_bytes for directory in self.directories)
 
     @property
     def free_bytes(self) -> int | None:
-        """Free space on the volumes; None where one is unknown."""
+        """Free space on the volumes; None where one is unknown, or no column holds it."""
         return _sum_known(directory.free_bytes for directory in self.directories)
 
     @property
@@ -335,7 +336,8 @@ def _refusal(code: int) -> CollectorError:
 
 
 def _sum_known(values: Iterable[int | None]) -> int | None:
-    known = list(values)
-    if not known or any(value is None for value in known):
+    found = list(values)
+    known = [value for value in found if value is not None]
+    if not known or len(known) < len(found) or sum(known) > LARGEST_LONG:
         return None
-    return sum(value for value in known if value is not None)
+    return sum(known)

@@ -169,11 +169,11 @@ class CommitLog:
             _Layout(brokers=metadata.brokers, topic_id=rows["topic_id"][0], leaders=leaders)
         )
         if self._thread is None and not self._stop.is_set():
-            self._thread = threading.Thread(
-                target=self._follow, name=f"commits-{self._cluster}", daemon=True
-            )
+            name = f"commits-{self._cluster}"
+            thread = threading.Thread(target=self._follow, name=name, daemon=True)
             self._begun_at = time.monotonic()
-            self._thread.start()
+            thread.start()  # before it is noted: the system may have no thread left
+            self._thread = thread
 
     def latest(self) -> pl.DataFrame:
         """Return the last commit of each key (``partition.COMMITS_SCHEMA``).
@@ -365,7 +365,7 @@ class CommitLog:
         log.warning("cluster=%s %s", self._cluster, line)
 
     def _failed(self, each: _Followed, why: str) -> None:
-        each.failures += 1
+        each.failures = min(each.failures + 1, 10)  # after a day 2 ** failures were no float
         wait = min(_FIRST_RETRY_SECONDS * 2 ** (each.failures - 1), _LAST_RETRY_SECONDS)
         each.retry_at = time.monotonic() + wait
         each.problem = f"{each.commits.where}: {why}"

@@ -138,12 +138,13 @@ class BrokerClient:
         with self._changed:
             failure = self._unusable()
             if failure is None or (insist and failure is self._failure):
-                self._batches.append(batch)
                 if self._thread is None:
-                    self._thread = threading.Thread(
+                    thread = threading.Thread(
                         target=self._serve, name=f"kafka-{self.name}", daemon=True
                     )
-                    self._thread.start()
+                    thread.start()  # before it is noted: the system may have no thread left
+                    self._thread = thread
+                self._batches.append(batch)
                 self._changed.notify()
                 return batch.answers
         assert failure is not None  # noqa: S101 (else it was returned above)
@@ -277,7 +278,8 @@ class BrokerClient:
             batch.read,
             lambda: not batch.answers.cancelled(),
         )
-        self._back_off = 0.0
+        if connection.renew_at is None or time.monotonic() < connection.renew_at:
+            self._back_off = 0.0  # else they say nothing of the next login, which may be refused
         return answers
 
     def _open(self) -> Connection:

@@ -109,6 +109,7 @@ class Connection:
         self._client_id = client_id
         self._on_throttled = on_throttled
         self._correlation = 0
+        self._unanswered = 0  # bytes of requests whose answers have not come
         self._closed = threading.Event()
 
     def exchange(
@@ -138,7 +139,7 @@ class Connection:
             return self._exchange(requests, patience, read, is_wanted)
         except BaseException as error:
             reported = translated(self.label, error)
-            if not isinstance(reported, OF_ONE_REQUEST):
+            if self._unanswered or not isinstance(reported, OF_ONE_REQUEST):
                 self.close()
             raise reported from error
 
@@ -185,22 +186,21 @@ class Connection:
             self._choose_version(request)  # before any is sent
         waiting = deque(requests)
         sent: deque[tuple[Any, int]] = deque()
-        unanswered = 0
         answers = []
         encoded: bytes | None = None
         odd: Exception | None = None
         while waiting or sent:
             while waiting:
                 encoded = encoded or self._encoded(waiting[0])
-                if sent and unanswered + len(encoded) > _UNANSWERED_BYTES:
+                if sent and self._unanswered + len(encoded) > _UNANSWERED_BYTES:
                     break
                 self._send(encoded, patience)
                 sent.append((waiting.popleft(), len(encoded)))
-                unanswered += len(encoded)
+                self._unanswered += len(encoded)
                 encoded = None
             request, size = sent.popleft()
             payload = self._receive(patience)
-            unanswered -= size
+            self._unanswered -= size
             if is_wanted():
                 self.heard_at = math.inf  # nobody is silent whose answer is being decoded
                 try:
@@ -225,7 +225,7 @@ class Connection:
 
     def _send(self, encoded: bytes, patience: float) -> None:
         throttled = self.throttled_until - time.monotonic()
-        if throttled > 0 and self._closed.wait(throttled):
+        if throttled > 0 and self._closed.wait(self.at_most(throttled)):
             raise ConnectionResetError("closed")
         self._socket.settimeout(self.at_most(patience))
         self._socket.sendall(encoded)

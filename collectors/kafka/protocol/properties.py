@@ -26,6 +26,7 @@ from collectors.kafka.protocol.tls_identity import (
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 _MOST_DIGITS = 10
+_SHORTEST_BACK_OFF_SECONDS = 0.1  # without any, a dead broker costs hundreds of tries a second
 _FAMILIES = {"any": socket.AF_UNSPEC, "v4": socket.AF_INET, "v6": socket.AF_INET6}
 _LOOKUPS = ("use_all_dns_ips", "resolve_canonical_bootstrap_servers_only")
 
@@ -150,7 +151,9 @@ def _sockets(properties: Mapping[str, str]) -> SocketOptions:
     def seconds(key: str, default: float) -> float:
         return _number(properties, key) / 1000 if key in properties else default
 
-    first = seconds("reconnect.backoff.ms", usual.first_back_off_seconds)
+    first = max(
+        seconds("reconnect.backoff.ms", usual.first_back_off_seconds), _SHORTEST_BACK_OFF_SECONDS
+    )
     last = seconds("reconnect.backoff.max.ms", usual.last_back_off_seconds)
     return SocketOptions(
         family=_FAMILIES[family],

@@ -50,7 +50,10 @@ class Address:
 
 def addresses(host: str, port: int, options: SocketOptions, *, is_bootstrap: bool) -> list[Address]:
     """Return all addresses of a name, in the order of the system's preference."""
-    found = socket.getaddrinfo(host, port, family=options.family, type=socket.SOCK_STREAM)
+    try:
+        found = socket.getaddrinfo(host, port, family=options.family, type=socket.SOCK_STREAM)
+    except UnicodeError:  # a part of it is empty or too long: no name server is asked for it
+        raise socket.gaierror(socket.EAI_NONAME, "it can be no host name") from None
     canonical = is_bootstrap and options.canonical_bootstrap
     return [
         Address(

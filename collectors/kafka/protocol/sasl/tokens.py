@@ -57,13 +57,11 @@ class Tokens:
             if spare is not None and time.monotonic() < self._renew_at:
                 return spare
             if self._fetch is None:
-                self._fetch = _Fetch()
+                fetch = _Fetch()
                 threading.Thread(
-                    target=self._run,
-                    args=(self._fetch,),
-                    name="kafka-token",
-                    daemon=True,
-                ).start()
+                    target=self._run, args=(fetch,), name="kafka-token", daemon=True
+                ).start()  # before it is noted: the system may have no thread left
+                self._fetch = fetch
             fetch = self._fetch
         patience = timeout_seconds if spare is None else min(timeout_seconds, _SPARE_SECONDS)
         if fetch.done.wait(patience) and isinstance(fetch.outcome, Token):

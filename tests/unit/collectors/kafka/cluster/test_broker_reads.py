@@ -154,6 +154,14 @@ def test_a_directory_that_is_offline_makes_the_sums_unknown() -> None:
     assert found.problems == [f"log directory /b: {OFFLINE}"]
 
 
+def test_sums_that_no_column_holds_are_unknown() -> None:
+    """File systems of clouds say that they have 8 EiB."""
+    vast = {"total_bytes": 2**63 - 2**20, "usable_bytes": 2**63 - 2**20}
+    found = disks([directory(path, [10], **vast) for path in ("/a", "/b")])
+    assert isinstance(found, LogDirectories)
+    assert (found.log_bytes, found.total_bytes, found.free_bytes) == (20, None, None)
+
+
 def test_before_cordoning_was_known() -> None:
     found = disks([directory("/a", [10])], version=4)
     assert isinstance(found, LogDirectories)

@@ -171,6 +171,36 @@ def test_it_starts_only_when_the_topic_exists(cluster: Cluster, log: CommitLog) 
     assert log.latest().is_empty()
 
 
+def test_where_no_thread_could_be_started_the_next_poll_starts_it(
+    cluster: Cluster, log: CommitLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_thread(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", no_thread)
+        with pytest.raises(RuntimeError, match="new thread"):
+            log.meet(cluster.metadata())
+    log.meet(cluster.metadata())
+    becomes(lambda: log.state.caught_up, True)
+
+
+def test_a_partition_that_fails_for_a_day_stops_no_other(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_FIRST_RETRY_SECONDS", 1e-9)
+    monkeypatch.setattr(module, "_LAST_RETRY_SECONDS", 0.0)
+    log = CommitLog("test", lambda: cluster, 1.0, duty=1.0, pause_seconds=0.0)  # type: ignore[arg-type, return-value]
+    log.meet(cluster.metadata())
+    becomes(lambda: log.state.caught_up, True)
+    log.meet(cluster.metadata({0: 0, 1: None, 2: 0, 3: None}))
+    begun = len(cluster.fetched)
+    eventually(lambda: len(cluster.fetched) > begun + 1200, timeout_seconds=30, what="tries")
+    cluster.parts[0].append(commit(7))
+    becomes(lambda: reported(log), {"billing": 7})
+    log.close()
+
+
 def test_it_catches_up_and_follows(cluster: Cluster, log: CommitLog) -> None:
     cluster.parts[0].append(commit(5), commit(6))
     cluster.parts[1].append(commit(1, "shipping"))

@@ -5,6 +5,8 @@ import socket
 import threading
 import time
 from contextlib import ExitStack
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -13,11 +15,15 @@ from collectors.errors import (
     CollectorError,
     NoAnswerError,
     ProtocolError,
+    SecurityError,
     ThrottledError,
     UnreachableError,
 )
 from collectors.kafka.protocol import sockets
+from collectors.kafka.protocol.broker_client import BrokerClient
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
+from collectors.kafka.protocol.connection import Connection
+from collectors.kafka.protocol.connector import Connector
 from collectors.kafka.protocol.properties import ConnectionSettings
 from collectors.kafka.protocol.sockets import SocketOptions
 from collectors.kafka.protocol.throttling import Throttling
@@ -275,3 +281,45 @@ def test_threads_stay_few() -> None:
             cluster.wire.begin_poll()
             cluster.ask_all(Deadline(10, 0.1))
         assert workers() - before <= 6
+
+
+def test_where_no_thread_could_be_started_the_next_request_starts_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with ExitStack() as stack:
+        cluster = Cluster(stack, fakebroker.well)
+        cluster.meet()
+        with monkeypatch.context() as patched:
+            patched.setattr(threading.Thread, "start", no_thread)
+            with pytest.raises(RuntimeError, match="new thread"):
+                cluster.ask_all(Deadline(10, 1.0))
+        assert cluster.ask_all(Deadline(10, 5.0)) == {0: True}
+
+
+def test_answers_over_a_connection_that_cannot_be_renewed_do_not_shorten_the_pauses() -> None:
+    """Else a login that is refused would be tried again and again, until the user is locked."""
+    options = SocketOptions(first_back_off_seconds=0.1)
+    real = Connector(ConnectionSettings(sockets=options), "test")
+    tries: list[float] = []
+
+    def open_once(*args: Any, **more: Any) -> Connection:
+        tries.append(time.monotonic())
+        if len(tries) > 1:
+            raise SecurityError("refused")
+        opened = real.open(*args, **more)
+        opened.renew_at = time.monotonic()
+        return opened
+
+    connector = SimpleNamespace(open=open_once, options=options, delay=None)
+    with fake_broker(fakebroker.well) as broker:
+        client = BrokerClient(cast(Connector, connector), "broker 1", "127.0.0.1", broker.port)
+        until = time.monotonic() + 1.5
+        while time.monotonic() < until:
+            assert client.ask([ask_metadata()]).result(5)
+            time.sleep(0.02)
+        client.close()
+    assert 3 <= len(tries) <= 6  # the one that is good; then at 0.0, 0.1, 0.3, 0.7, 1.5 s
+
+
+def no_thread(_: object) -> None:
+    raise RuntimeError("can't start new thread")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
@@ -94,3 +95,24 @@ def test_answers_that_nobody_wants_are_not_decoded() -> None:
         assert connection.exchange([ask_metadata()], 3.0, is_wanted=lambda: False) == []
         (found,) = connection.exchange([ask_metadata()], 3.0)
         assert found.cluster_id == "fake"
+
+
+def test_what_cannot_be_sent_leaves_no_answer_for_the_next_exchange() -> None:
+    with fake_broker(fakebroker.well) as broker:
+        connection = connect(broker)
+        broken: Any = ask_metadata()
+        broken.topics = 1
+        with pytest.raises(ProtocolError):
+            connection.exchange([ask_metadata(), broken], 3.0)
+        with pytest.raises(UnreachableError):
+            connection.exchange([ask_metadata()], 3.0)
+
+
+def test_a_pause_that_the_broker_asks_for_does_not_prolong_the_set_up() -> None:
+    with fake_broker(fakebroker.well) as broker:
+        connection = connect(broker)
+        start = time.monotonic()
+        connection.throttled_until, connection.set_up_until = start + 5.0, start + 0.2
+        with pytest.raises(NoAnswerError, match="did not answer in time"):
+            connection.exchange([ask_metadata()], 3.0)
+        assert time.monotonic() - start < 1.5

@@ -182,6 +182,13 @@ OAUTH = {
             ),
             id="sockets",
         ),
+        pytest.param(
+            {"reconnect.backoff.ms": "0", "reconnect.backoff.max.ms": "0"},
+            ConnectionSettings(
+                sockets=SocketOptions(first_back_off_seconds=0.1, last_back_off_seconds=0.1)
+            ),
+            id="no pause, which would be hundreds of tries a second",
+        ),
     ],
 )
 def test_what_is_understood(properties: dict[str, str], understood: ConnectionSettings) -> None:

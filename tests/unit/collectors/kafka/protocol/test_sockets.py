@@ -82,3 +82,9 @@ def test_only_the_family_that_is_asked_for() -> None:
     options = SocketOptions(family=socket.AF_INET)
     found = addresses("localhost", 9092, options, is_bootstrap=True)
     assert {each.family for each in found} == {socket.AF_INET}
+
+
+@pytest.mark.parametrize("host", ["kafka..test", "k" * 64 + ".test"])
+def test_what_can_be_no_name_is_not_resolved(host: str) -> None:
+    with pytest.raises(socket.gaierror):
+        addresses(host, 9092, SocketOptions(), is_bootstrap=False)

@@ -225,3 +225,17 @@ def test_settings_are_checked_without_asking_for_a_token(
     for wrong in ("token", "a:b:c", "a.b", "../x:y", "a:b()"):
         with pytest.raises(ValueError, match="oauth_callback"):
             cluster(wrong)
+
+
+def test_where_no_thread_could_be_started_the_next_connection_asks_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_thread(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    tokens = Tokens(callback(lambda _: (TOKEN, in_an_hour())))
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", no_thread)
+        with pytest.raises(RuntimeError, match="new thread"):
+            tokens.current(0.2)
+    assert tokens.current(10).text == TOKEN
