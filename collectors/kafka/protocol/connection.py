@@ -284,5 +284,5 @@ def _expires_at(certificate: bytes | None) -> datetime | None:
         return None
     try:
         return x509.load_der_x509_certificate(certificate).not_valid_after_utc
-    except ValueError:
+    except (ValueError, x509.InvalidVersion):
         return None
