@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -197,7 +198,9 @@ class GoldTable:
             LakeError: The table's log cannot be read.
         """
         if self._transaction is None:
-            self._transaction = self._last_transaction() + _WRITES_OF_A_PROCESS
+            # Of the time, too: what a process has asked for need not be in the log yet.
+            after_last = self._last_transaction() + _WRITES_OF_A_PROCESS
+            self._transaction = max(after_last, time.time_ns() // 1000)
         self._transaction += 1
         # What was written last, by a process before this one or by a write that failed here, may
         # come any time.

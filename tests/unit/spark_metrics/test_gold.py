@@ -56,6 +56,20 @@ def test_what_a_failed_write_may_still_append_is_replaced_by_the_next(
     assert [number - numbers[0] for number in numbers] == [0, 1, 2, 3, 4]
 
 
+def test_numbers_are_above_those_that_a_process_before_has_asked_for_in_vain(
+    table: GoldTable, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Given a process that was killed before any of its writes was in the log, when another one
+    writes, then none of these comes after it with a number as high, and keeps it from writing."""
+    seen: list[int] = []
+    monkeypatch.setattr(gold, "save", lambda *_, txnVersion, **__: seen.append(int(txnVersion)))
+    write(table)
+    write(table)
+    lake = Lake(LakeSettings(uri=str(tmp_path)))
+    write(GoldTable(cast(SparkSession, None), lake, GROUP_HISTORY))
+    assert seen[2] > max(seen[:2])
+
+
 def test_a_log_that_cannot_be_read_just_then_fails_the_micro_batch_alone(
     table: GoldTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
