@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
+from deltalake.exceptions import DeltaError
 from pyspark.sql import DataFrame, SparkSession
 
+from lake.errors import LakeError, one_line
 from lake.schemas.format_version import DESCRIPTION
 from lake.schemas.grain import PARTITIONED_BY, Grain
 from lake.schemas.model import Table
@@ -114,6 +117,7 @@ class GoldTable:
         self._spark = spark
         self._lake = lake
         self._transaction: int | None = None
+        self._is_settled = False
         self.table = table
 
     def replace_minutes(self, minutes: DataFrame, start: datetime, end: datetime) -> None:
@@ -193,15 +197,27 @@ class GoldTable:
         Raises:
             LakeError: The table's log cannot be read.
         """
-        if self._transaction is None:  # what a process before this one wrote last may come any time
-            handle = self._lake.handle(self.table)
-            last = None if handle is None else handle.transaction_version(_WRITER)
-            self._transaction = (last or 0) + _WRITES_OF_A_PROCESS
-            replaces = True
+        if self._transaction is None:
+            # Of the time, too: what a process has asked for need not be in the log yet.
+            after_last = self._last_transaction() + _WRITES_OF_A_PROCESS
+            self._transaction = max(after_last, time.time_ns() // 1000)
         self._transaction += 1
+        # What was written last, by a process before this one or by a write that failed here, may
+        # come any time.
+        replaces |= not self._is_settled
+        self._is_settled = False
         mode, options = ("overwrite", {"replaceWhere": where}) if replaces else ("append", {})
         options |= {"txnAppId": _WRITER, "txnVersion": str(self._transaction)}
         save(self._spark, self._lake, self.table, rows, PARTITIONED_BY, mode, **options)
+        self._is_settled = True
+
+    def _last_transaction(self) -> int:
+        """Return the number of the table's last write; 0 before the first."""
+        try:
+            handle = self._lake.handle(self.table)
+            return 0 if handle is None else handle.transaction_version(_WRITER) or 0
+        except (DeltaError, OSError) as error:
+            raise LakeError(f"{self.table.name}: cannot be read: {one_line(error)}") from error
 
 
 def _rows_of_minutes(files: pl.DataFrame, hours: Collection[datetime]) -> int:

@@ -89,11 +89,11 @@ def _replication(
         topics = bad["topic"].unique()
         history = with_replication(
             given.frames.rows(PARTITIONS).filter(pl.col("topic").is_in(topics.implode()))
-        )
+        ).partition_by("topic", as_dict=True)
         for (topic,), rows in bad.group_by("topic", maintain_order=True):
             listed = ", ".join(str(number) for number in sorted(rows["partition"])[:8])
             more = "" if rows.height <= 8 else " …"
-            since = since_when(history.filter(pl.col("topic") == topic), pl.col(column))
+            since = since_when(history[topic,], pl.col(column))
             yield CheckResult(
                 labels=given.labels(topic=str(topic)),
                 value=float(rows.height),

@@ -82,8 +82,9 @@ def _alert(alert: Alert, dashboard_url: str, now: float, notes: Sequence[str]) -
         f"How bad: {alert.severity.value}. {alert.detail}".rstrip(),
     ]
     if alert.deadline is not None:
-        left = time_left(alert.deadline - now)
-        lines.append(f"Deadline: {left}, about {moment(alert.deadline)}")
+        left = alert.deadline - now  # nothing new may be known of it since
+        when = "has passed" if left < 0 else time_left(left)
+        lines.append(f"Deadline: {when}, about {moment(alert.deadline)}")
     lines += notes
     if alert.no_data_since is not None:
         lines.append(f"No data since: {moment(alert.no_data_since)}; it may be over")

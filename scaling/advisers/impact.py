@@ -6,7 +6,7 @@ from math import ceil
 
 from alerting.status.phrases import duration, rate, time_left
 from scaling.advice.model import AdviceKind, Recommendation
-from scaling.advisers.retention import WATCH_WITHIN_SECONDS, group_deadline
+from scaling.advisers.retention import WATCH_WITHIN_SECONDS, coming_deadline
 from scaling.facts.group_facts import GroupFacts, PartitionFacts
 from scaling.sizing.size import LimitingFactor
 
@@ -45,7 +45,7 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
         return f"{advice.saving * _MONTH_HOURS} consumer-hours a month are spent for nothing."
     parts = []
     missed = objective_missed_in(facts)
-    deadline = group_deadline(facts)
+    deadline = coming_deadline(facts)
     left = deadline[1].seconds if deadline is not None else None
     if missed is not None and left is not None and missed > _FAR * max(left, _SOON_SECONDS):
         missed = None

@@ -48,7 +48,7 @@ def group_deadline(facts: GroupFacts) -> tuple[PartitionFacts, Deadline] | None:
     Returns:
         None where no deadline is coming.
     """
-    coming = _coming_deadline(facts)
+    coming = coming_deadline(facts)
     used = _most_used(facts)
     if coming is None and used is not None and used[1] >= ACT_RATIO:
         part, age = used[0], used[0].status.numbers.behind_seconds or 0.0
@@ -79,7 +79,7 @@ def retention_advice(facts: GroupFacts) -> tuple[Recommendation, ...]:
     ]
     if lost:
         found.append(_lost(facts, lost))
-    deadline, used = _coming_deadline(facts), _most_used(facts)
+    deadline, used = coming_deadline(facts), _most_used(facts)
     if deadline is not None and _is_near(facts, *deadline):
         found.append(_coming(facts, *deadline))
     elif used is not None and used[1] >= WATCH_RATIO and not lost:
@@ -87,7 +87,8 @@ def retention_advice(facts: GroupFacts) -> tuple[Recommendation, ...]:
     return tuple(found)
 
 
-def _coming_deadline(facts: GroupFacts) -> tuple[PartitionFacts, Deadline] | None:
+def coming_deadline(facts: GroupFacts) -> tuple[PartitionFacts, Deadline] | None:
+    """Return the partition that retention reaches first at the present rates, and when."""
     coming = [
         (part, deadline)
         for part in facts.partitions

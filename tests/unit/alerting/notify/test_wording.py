@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from alerting.notify.notifications import Notification, NotificationKind
 from alerting.notify.wording import alertmanager_alerts, body, title, webhook_payload
 from alerting.rules.lifecycle import Alert, State
@@ -23,15 +25,18 @@ ALERT = Alert(
 )
 
 
+NOTIFICATION = Notification(
+    key="k",
+    group="c/DataLossNear",
+    kind=NotificationKind.FIRING,
+    at=NOW,
+    severity=AlertSeverity.CRITICAL,
+    firing=(ALERT,),
+)
+
+
 def test_a_message_names_a_deadline_once_and_not_in_its_title() -> None:
-    notification = Notification(
-        key="k",
-        group="c/DataLossNear",
-        kind=NotificationKind.FIRING,
-        at=NOW,
-        severity=AlertSeverity.CRITICAL,
-        firing=(ALERT,),
-    )
+    notification = NOTIFICATION
     assert title(notification) == "[CRITICAL] g will lose data (c)"
     text = body(notification, "http://dash")
     assert "\nDeadline: in 3 h 10 min, about 2027-01-15 11:10:00 UTC\n" in text
@@ -40,3 +45,11 @@ def test_a_message_names_a_deadline_once_and_not_in_its_title() -> None:
     (sent,) = alertmanager_alerts([ALERT], {}, "http://dash", NOW, 300.0)
     assert sent["annotations"]["deadline"] == "2027-01-15 11:10:00 UTC"
     assert sent["annotations"]["summary"] == "g will lose data"
+
+
+def test_a_deadline_that_has_passed_since_it_was_known_is_not_said_to_come() -> None:
+    """Given an alert that fires on without data, when its message is repeated after the deadline,
+    then that says so."""
+    repeat = replace(NOTIFICATION, kind=NotificationKind.REPEAT, at=NOW + 4 * 3600)
+    text = body(repeat, "http://dash")
+    assert "\nDeadline: has passed, about 2027-01-15 11:10:00 UTC\n" in text

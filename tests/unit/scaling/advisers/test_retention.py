@@ -98,7 +98,10 @@ def test_thin_margin_of_a_group_that_keeps_up_is_its_deadline() -> None:
     assert found is not None
     assert found[1].seconds == pytest.approx(20, abs=3)
     assert "a pause of" in found[1].reason
-    assert advice_on(steady)[0].severity is AdviceSeverity.ACT_NOW
+    advice = advice_on(steady)[0]
+    assert advice.severity is AdviceSeverity.ACT_NOW
+    assert "does not fall further behind" in advice.reason
+    assert "deletes" not in (advice.consequence or "")  # not at the present rates
 
 
 def test_group_that_keeps_up_with_room_to_spare_has_no_deadline() -> None:
