@@ -95,7 +95,8 @@ def silenced_by(matchers: Sequence[str], firing: Sequence[Alert]) -> str:
         return str(error)
     found = [alert.what for alert in firing if accept(parsed, alert)]
     named = f": {listing(found)}" if found else ""
-    return f"Silences {len(found)} of {count(len(firing), 'alert')} that fire now{named}."
+    fire = count(len(firing), "alert that fires", "alerts that fire")
+    return f"Silences {len(found)} of {fire} now{named}."
 
 
 def matchers_of(alert: Alert) -> list[str]:
