@@ -43,8 +43,7 @@ def causes(alerts: pl.DataFrame) -> list[Cause]:
         alerts: Rows of ``open_alerts``. One whose cause is not open any more stands for itself.
     """
     order = {severity.value: place for place, severity in enumerate(SEVERITIES)}
-    is_open = alerts["fingerprint"].implode()
-    is_symptom = pl.col("inhibited_by").is_not_null() & pl.col("inhibited_by").is_in(is_open)
+    is_symptom = _is_symptom(alerts)
     symptoms: dict[str, list[str]] = {}
     for row in alerts.filter(is_symptom).sort("since", "fingerprint").iter_rows(named=True):
         symptoms.setdefault(row["inhibited_by"], []).append(f"{row['what']}: {row['detail']}")
@@ -64,6 +63,12 @@ def causes(alerts: pl.DataFrame) -> list[Cause]:
         Cause(alert=row, symptoms=tuple(symptoms.get(row["fingerprint"], ())))
         for row in first.iter_rows(named=True)
     ]
+
+
+def _is_symptom(alerts: pl.DataFrame) -> pl.Expr:
+    """Return whether a row's cause is among the open alerts."""
+    is_open = alerts["fingerprint"].implode()
+    return pl.col("inhibited_by").is_not_null() & pl.col("inhibited_by").is_in(is_open)
 
 
 def headline(
@@ -230,7 +235,7 @@ def cluster_rows(
     Status and alerts are rows of ``cluster_status`` and ``open_alerts`` of all of them.
     """
     counts = (
-        alerts.filter(pl.col("inhibited_by").is_null())
+        alerts.filter(~_is_symptom(alerts))
         .group_by("cluster")
         .agg(
             (pl.col("severity") == AlertSeverity.CRITICAL.value)
