@@ -32,7 +32,11 @@ def acknowledge(view: View, alerts: Sequence[Alert]) -> None:
         chosen: Alert | None = alerts[0]
         if len(alerts) > 1:
             chosen = st.selectbox(
-                "Alert", alerts, format_func=lambda alert: f"{alert.what} ({alert.id[:8]})"
+                "Alert",
+                alerts,
+                format_func=lambda alert: f"{alert.what} ({alert.id[:8]})",
+                # What is chosen stays so when others come and go.
+                key="alert-to-acknowledge",
             )
         said = components.author(view, "Who looks after it")
         comment = st.text_input("Comment")
