@@ -143,7 +143,9 @@ def with_trends(shown: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFra
     """
     if history is None or history.is_empty():
         return shown.with_columns(pl.lit(None, pl.List(pl.Float64)).alias("trend"))
-    return shown.join(trends(history, "group", "lag"), on="group", how="left", maintain_order="left")
+    return shown.join(
+        trends(history, "group", "lag"), on="group", how="left", maintain_order="left"
+    )
 
 
 def trends(history: pl.DataFrame, by: str, value: str) -> pl.DataFrame:

@@ -13,6 +13,7 @@ from alerting.rules.lifecycle import alert_id
 from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.model import Status
 from app.data.history import TIME
+from app.data.recent_samples import known_sum
 from app.style.format import clock, count, duration, exact, short, thin
 from app.ui import incidents
 from app.ui.alert_list import SEVERITY_BADGE_STYLES
@@ -215,6 +216,11 @@ def course(frame: pl.DataFrame, value: str) -> list[float | None]:
     values: list[float | None] = frame.sort(TIME)[value].to_list()
     every = -(-len(values) // 60) or 1
     return values[::-1][::every][::-1]
+
+
+def arrivals(letters: pl.DataFrame) -> pl.DataFrame:
+    """Return what arrives in all dead-letter topics; null where that of none is known."""
+    return letters.group_by(TIME).agg(known_sum("arrival_per_second"))
 
 
 def growth(frame: pl.DataFrame, value: str) -> str | None:

@@ -178,7 +178,9 @@ def test_a_card_has_every_column_of_its_row_but_what_does_not_apply() -> None:
 
 def test_the_link_of_a_card_has_the_name_as_it_is() -> None:
     frame = pl.DataFrame({"group": ["orders 10,000"]})
-    (card,) = cards(frame, {"group": Column("group", opens=("group", "group"))}, cast(View, Frame()))
+    (card,) = cards(
+        frame, {"group": Column("group", opens=("group", "group"))}, cast(View, Frame())
+    )
     assert card.link is not None and card.link.parameters == {"group": "orders 10,000"}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from alerting.status.explain import Feature
 from alerting.status.model import Status
 from app.style.format import short
 from app.ui import group_list, topic_list
@@ -177,7 +178,21 @@ def test_what_a_group_reads_no_more_is_named() -> None:
     assert group_view_model.left_over(rows(GROUP_OFFSETS, read, unknown)) is None
     note = group_view_model.left_over(rows(GROUP_OFFSETS, read, left, unknown))
     assert note is not None
-    assert note.startswith("Left out: 1 partitions of old.")
+    assert note.startswith("Left out: 1 partition of old.")
+
+
+def test_nothing_that_was_measured_is_a_table_without_rows() -> None:
+    assert group_view_model.feature_rows(()).columns == ["name", "value", "compared"]
+    one = group_view_model.feature_rows([Feature(name="lag", value="5")])
+    assert one.rows() == [("lag", "5", "")]
+
+
+def test_arrivals_that_are_not_known_are_not_zero() -> None:
+    letters = pl.DataFrame(
+        {"time": [at(0), at(0), at(60)], "arrival_per_second": [1.0, None, None]}
+    )
+    found = overview_view_model.arrivals(letters).sort("time")
+    assert found["arrival_per_second"].to_list() == [1.0, None]
 
 
 def held(number: int, **given: Any) -> dict[str, Any]:
