@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sqlite3
 import time
 from collections.abc import Callable
@@ -18,10 +17,9 @@ import yaml
 from streamlit.testing.v1 import AppTest
 
 from alerting.service import SERVICE
-from app.data import directory, queries
+from app.data import directory
 from app.data.alert_store import VisibleAlerts
 from config.load import load
-from lake.errors import LakeError
 from lake.storage.store import Lake
 from tests.app.conftest import NOW, store_of
 from tests.app.test_pages import calm, texts
@@ -141,21 +139,6 @@ def test_an_incident_is_told_from_its_first_second(
     (chart,) = test.get("plotly_chart")
     assert "Broker 2 is missing" in chart.proto.spec
     assert any("# Broker 2 is missing" in one.value for one in test.code)
-
-
-def test_changes_that_cannot_be_read_are_not_said_to_be_none(
-    open_page: Open, alarmed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def unreadable(*_: Any) -> None:
-        raise LakeError("cluster_events: cut short")
-
-    monkeypatch.setattr(queries, "changes_between", unreadable)
-    store = store_of(alarmed)
-    alert = next(iter(store.alerts().values()))
-    store.close()
-    test = open_page(alarmed, "incident", alert=alert.id)
-    assert "cluster\\_events cannot be read" in test.error[0].value
-    assert "No change of the cluster was seen" not in texts(test)
 
 
 def test_a_runbook_that_is_an_address_is_a_link(
@@ -287,40 +270,6 @@ def test_a_silence_is_made_and_ended(open_page: Open, alarmed: Path) -> None:
     assert silence.ends_at - silence.starts_at == 7200
     test = open_page(alarmed, "silences")
     assert "End it now" in [one.label for one in test.button]
-
-
-def test_an_alert_of_a_maintenance_window_is_silenced_on_both_pages(
-    open_page: Open, alarmed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(VisibleAlerts, "is_quiet", lambda *_: True)
-    said = texts(open_page(alarmed, "alerts"))
-    found = re.search(r"(\d+) silenced", said)
-    assert found is not None and int(found[1]) > 1
-    assert f"{found[1]} of {found[1]} alerts that fire are silenced" in texts(
-        open_page(alarmed, "silences")
-    )
-
-
-def test_the_silence_that_is_chosen_to_be_ended_stays_so_when_another_is_made(
-    open_page: Open, alarmed: Path
-) -> None:
-    def made(group: str, minutes: int) -> None:
-        store, at = store_of(alarmed), NOW.timestamp()
-        ends = at + 60 * minutes
-        store.silence([group], starts_at=at, ends_at=ends, author="ana", comment="x", now=at)
-        store.close()
-
-    made("group=a", 10)
-    made("group=b", 20)
-    test = open_page(alarmed, "silences")
-    chooser = test.selectbox(key="silence-to-end")
-    before = chooser.id
-    chooser.select_index(1).run()
-    chosen = test.selectbox(key="silence-to-end").value.id
-    made("group=c", 30)
-    chooser = test.run().selectbox(key="silence-to-end")
-    assert len(chooser.options) == 3
-    assert (chooser.id, chooser.value.id) == (before, chosen)
 
 
 @pytest.mark.parametrize(
