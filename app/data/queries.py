@@ -224,6 +224,18 @@ def dead_letters(view: View) -> pl.DataFrame:
     return dead_letter_rows(recent(view, DEAD_LETTERS), present.rows(view, TOPIC_STATUS))
 
 
+def dead_letter_samples(view: View, source: str, name: str) -> pl.DataFrame:
+    """Return the rows of a dead-letter topic in the chosen range: of its last day at most.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    start = max(view.start, view.until - _DAY)
+    rows = recent_of(view, DEAD_LETTERS, "name", name, _whole_hours(view.now - start))
+    within = pl.col("observed_at").is_between(start, view.until)
+    return rows.filter(pl.col("source") == source, within)
+
+
 def newest_collections(view: View) -> pl.DataFrame:
     """Return what the newest poll of each source around the cluster and of itself said.
 

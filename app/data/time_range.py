@@ -74,6 +74,8 @@ LAST_DAY = _range("24h by the hour", "24 hours", timedelta(hours=24), Grain.HOUR
 """What forecasts go on from."""
 
 _FORM = "%Y-%m-%dT%H:%M:%SZ"
+_FIRST_YEAR, _LAST_YEAR = 1970, 9000
+"""Pages look some weeks before and behind a range, which must be times as well."""
 
 
 def between(start: datetime, end: datetime, now: datetime, minute_days: int | None) -> TimeRange:
@@ -121,4 +123,6 @@ def read_interval(text: str) -> tuple[datetime, datetime]:
 
 def _moment(text: str) -> datetime:
     moment = datetime.fromisoformat(text.strip())
+    if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
+        raise ValueError(text)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)

@@ -32,7 +32,11 @@ def acknowledge(view: View, alerts: Sequence[Alert]) -> None:
         chosen: Alert | None = alerts[0]
         if len(alerts) > 1:
             chosen = st.selectbox(
-                "Alert", alerts, format_func=lambda alert: f"{alert.what} ({alert.id[:8]})"
+                "Alert",
+                alerts,
+                format_func=lambda alert: f"{alert.what} ({alert.id[:8]})",
+                # What is chosen stays so when others come and go.
+                key="alert-to-acknowledge",
             )
         said = components.author(view, "Who looks after it")
         comment = st.text_input("Comment")
@@ -95,7 +99,8 @@ def silenced_by(matchers: Sequence[str], firing: Sequence[Alert]) -> str:
         return str(error)
     found = [alert.what for alert in firing if accept(parsed, alert)]
     named = f": {listing(found)}" if found else ""
-    return f"Silences {len(found)} of {count(len(firing), 'alert')} that fire now{named}."
+    fire = count(len(firing), "alert that fires", "alerts that fire")
+    return f"Silences {len(found)} of {fire} now{named}."
 
 
 def matchers_of(alert: Alert) -> list[str]:

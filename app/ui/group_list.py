@@ -32,7 +32,7 @@ def sentence(groups: pl.DataFrame) -> tuple[str, str]:
         title = f"No group is late: all {total} keep up" if total > 1 else "The group keeps up"
     lag = groups["lag"].drop_nulls()
     incomplete = int((groups["unknown_partitions"].fill_null(0) > 0).sum())
-    parts = [f"{exact(int(lag.sum()))} messages wait" if lag.len() else "How much waits is unknown"]
+    parts = [_waiting(lag) or "How much waits is unknown"]
     if incomplete and lag.len():
         parts.append(f"without {count(incomplete, 'group')} that could not be read in full")
     slowest = late.drop_nulls("time_lag_seconds").sort("time_lag_seconds", descending=True).head(1)
@@ -41,6 +41,11 @@ def sentence(groups: pl.DataFrame) -> tuple[str, str]:
     if unknown:
         parts.append(f"unknown: {listing(unknown)}")
     return title, "; ".join(parts) + "."
+
+
+def _waiting(lag: pl.Series) -> str:
+    """Say how many messages wait; nothing where no lag is known."""
+    return count(int(lag.sum()), "message waits", "messages wait") if lag.len() else ""
 
 
 def is_late() -> pl.Expr:
@@ -138,15 +143,17 @@ def with_trends(shown: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFra
     """
     if history is None or history.is_empty():
         return shown.with_columns(pl.lit(None, pl.List(pl.Float64)).alias("trend"))
-    return shown.join(_trends(history), on="group", how="left", maintain_order="left")
+    return shown.join(
+        trends(history, "group", "lag"), on="group", how="left", maintain_order="left"
+    )
 
 
-def _trends(history: pl.DataFrame) -> pl.DataFrame:
-    """Return each group's course of lag in at most forty points."""
+def trends(history: pl.DataFrame, by: str, value: str) -> pl.DataFrame:
+    """Return the course of a value of each series over the whole time in at most forty points."""
     lists = (
         history.sort(TIME)
-        .group_by("group")
-        .agg(pl.col("lag").drop_nulls().cast(pl.Float64).alias("trend"))
+        .group_by(by)
+        .agg(pl.col(value).drop_nulls().cast(pl.Float64).alias("trend"))
     )
     every = pl.max_horizontal(
         pl.lit(1), (pl.col("trend").list.len() / _TREND_POINTS).ceil().cast(pl.Int64)
@@ -185,11 +192,11 @@ def totals(frame: pl.DataFrame) -> str:
         frame["lag"].drop_nulls(),
         int((frame["unknown_partitions"].fill_null(0) > 0).sum()),
     )
-    waits = f"{exact(int(lag.sum()))} messages wait" if lag.len() else "how much waits is unknown"
+    waits = _waiting(lag) or "how much waits is unknown"
     without = (
         f" without {count(unknown, 'group')} not read in full" if unknown and lag.len() else ""
     )
     members = frame["members"].drop_nulls()
-    consumers = f"{exact(int(members.sum()))} consumers" if members.len() else "consumers unknown"
+    consumers = count(int(members.sum()), "consumer") if members.len() else "consumers unknown"
     idle = int(frame["idle_members"].drop_nulls().sum())
     return f"{waits}{without}; {consumers}" + (f", {exact(idle)} idle" if idle else "")

@@ -205,7 +205,9 @@ def _as_written(frame: pl.DataFrame, name: str, column: Column) -> pl.Expr:
     elif kind.is_float():
         # What never ends and what does not apply are no numbers.
         never = pl.when(value.is_infinite()).then(pl.lit(column.never))
-        return never.when(value == NONE).then(None).otherwise(value.cast(pl.String))
+        # A change may be of any number.
+        none = (value == NONE) & (column.kind != "change")
+        return never.when(none).then(None).otherwise(value.cast(pl.String))
     elif kind != pl.String:
         return value
     # A spreadsheet runs what begins like a formula, and names are the text of others.
@@ -253,7 +255,9 @@ def cards(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> lis
                 badge=badge,
                 what=said[title],
                 link=items.Target(
-                    label=said[title], page=target[0], parameters={target[1]: said[title]}
+                    label=said[title],
+                    page=target[0],
+                    parameters={target[1]: str(frame[title][number])},
                 )
                 if target
                 else None,
@@ -316,7 +320,7 @@ def _write(value: Any, *, writer: Callable[[Any], str], column: Column) -> str:
         return ", ".join(str(one) for one in value)
     if value == NO_TIME:
         return column.unknown
-    if value == NONE:
+    if value == NONE and column.kind != "change":
         return DASH if column.unknown == UNKNOWN else column.unknown
     return writer(value.to_pydatetime() if isinstance(value, pd.Timestamp) else value)
 

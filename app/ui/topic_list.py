@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from alerting.current.topics import replication
-from app.data.history import TIME
 from app.style.format import count, exact, rate, size
 from app.style.theme import BadgeStyle
 from app.ui.group_badges import BADGE_STYLES
+from app.ui.group_list import trends
 from app.ui.tables import NEVER
 from lake.replication import with_replication
 
@@ -70,11 +70,7 @@ def with_trends(shown: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFra
     """Add each topic's course of arrivals."""
     if history is None or history.is_empty():
         return shown.with_columns(pl.lit(None, pl.List(pl.Float64)).alias("trend"))
-    courses = (
-        history.sort(TIME)
-        .group_by("topic")
-        .agg(pl.col("arrival_per_second").drop_nulls().tail(60).alias("trend"))
-    )
+    courses = trends(history, "topic", "arrival_per_second")
     return shown.join(courses, on="topic", how="left", maintain_order="left")
 
 

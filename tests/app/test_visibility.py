@@ -24,7 +24,7 @@ from config.parts import Selection
 from lake.schemas.current import CLUSTER_STATUS, CURRENT_TABLES
 from lake.schemas.tables import TABLES
 from tests.app.conftest import NOW, Open
-from tests.app.test_pages import calm
+from tests.app.test_pages import calm, texts
 from tests.app.world import CLUSTER, GROUPS_HERE, TOPICS_HERE
 
 PAGES = (
@@ -183,6 +183,18 @@ def test_hidden_names_are_taken_out_of_texts() -> None:
     assert hidden.without(text) == (
         "(hidden) of (hidden) and (hidden): '(hidden)', reorders, orders2, (hidden)"
     )
+
+
+def test_what_a_team_does_not_see_is_not_said_to_be_none(
+    open_page: Open, alarmed: Path, as_viewer: Any
+) -> None:
+    as_viewer(TEAMS["shipping"][0])
+    said = texts(open_page(alarmed, "health"))
+    assert "No run of the history jobs" not in said and "leaves out no rule" not in said
+    test = open_page(alarmed, "brokers")
+    assert "No poll has read the partitions" not in texts(test)
+    at_risk = [one.value for one in test.dataframe if "preferred_leader" in one.value.columns]
+    assert [set(rows["topic"]) for rows in at_risk] == [{"inventory"}]
 
 
 def test_a_viewer_may_not_act(open_page: Open, alarmed: Path, as_viewer: Any) -> None:

@@ -147,47 +147,54 @@ def with_brokers(partitions: pl.DataFrame) -> pl.DataFrame:
     return partitions.with_columns(map(topic_list.as_text, lists))
 
 
+def show_at_risk(partitions: pl.DataFrame) -> None:
+    """List partitions, the worst first."""
+    tables.show(
+        with_brokers(partitions.head(LISTED)),
+        {
+            "topic": Column("topic", width=190, opens=(routes.TOPIC, "topic")),
+            "partition": Column("partition", "count"),
+            "label": Column(
+                "state", "status", badge_styles=list(topic_list.REPLICATION.values()), width=135
+            ),
+            "leader": Column("leader", "count", unknown="none"),
+            "preferred_leader": Column("preferred", "count"),
+            "replicas": Column("replicas"),
+            "in_sync_replicas": Column("in sync"),
+            "lacking": Column("not in sync"),
+            "can_lead": Column(
+                "can lead",
+                unknown="",
+                help="Of a partition without a leader: brokers that hold all that was "
+                "committed. Start one of these first.",
+            ),
+            "min_in_sync_replicas": Column("min ISR", "count"),
+            "follower_lag": Column(
+                "behind", "count", help="Records that the slowest of these replicas lacks."
+            ),
+            "unknown_reason": Column("what is not known", unknown="", width="large"),
+        },
+        view=view,
+        key="brokers-partitions",
+        alt="Partitions that are not in sync, the worst first",
+        total=partitions.height,
+        noun="partitions at risk; the others are in sync",
+        every=lambda: with_brokers(partitions),
+    )
+
+
 with components.section("Partitions, the worst first"):
     at_risk = view_model.with_labels(present.rows(view, PARTITIONS_AT_RISK))
     partitions = cluster["partitions"].to_list()
-    if partitions in ([], [None]):
+    if not at_risk.is_empty():
+        show_at_risk(at_risk)
+    elif not view.viewer.sees_all_of(view.cluster):
+        components.nothing("No partition that you see is known to be at risk.")
+    elif partitions in ([], [None]):
         components.nothing("No poll has read the partitions yet; Monitoring health shows why.")
-    elif at_risk.is_empty():
+    else:
         components.nothing(
             f"All {exact(partitions[0])} partitions are in sync.", icon=":material/check:"
-        )
-    else:
-        tables.show(
-            with_brokers(at_risk.head(LISTED)),
-            {
-                "topic": Column("topic", width=190, opens=(routes.TOPIC, "topic")),
-                "partition": Column("partition", "count"),
-                "label": Column(
-                    "state", "status", badge_styles=list(topic_list.REPLICATION.values()), width=135
-                ),
-                "leader": Column("leader", "count", unknown="none"),
-                "preferred_leader": Column("preferred", "count"),
-                "replicas": Column("replicas"),
-                "in_sync_replicas": Column("in sync"),
-                "lacking": Column("not in sync"),
-                "can_lead": Column(
-                    "can lead",
-                    unknown="",
-                    help="Of a partition without a leader: brokers that hold all that was "
-                    "committed. Start one of these first.",
-                ),
-                "min_in_sync_replicas": Column("min ISR", "count"),
-                "follower_lag": Column(
-                    "behind", "count", help="Records that the slowest of these replicas lacks."
-                ),
-                "unknown_reason": Column("what is not known", unknown="", width="large"),
-            },
-            view=view,
-            key="brokers-partitions",
-            alt="Partitions that are not in sync, the worst first",
-            total=at_risk.height,
-            noun="partitions at risk; the others are in sync",
-            every=lambda: with_brokers(at_risk),
         )
 
 with components.guarded():

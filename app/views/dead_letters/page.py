@@ -1,7 +1,5 @@
 """What fails, why, and who will look?"""
 
-from datetime import timedelta
-
 import polars as pl
 import streamlit as st
 
@@ -18,8 +16,6 @@ from app.views.dead_letters import view_model
 from lake.schemas.current import TOPIC_STATUS
 from lake.schemas.tables import DEAD_LETTERS
 from scaling.advisers.retention import ACT_WITHIN_SECONDS
-
-MOST_SAMPLES = timedelta(days=1)
 
 view = current()
 with components.required("The dead letters cannot be shown"):
@@ -169,12 +165,15 @@ with components.guarded():
         ),
     ):
         step = max(60.0, history.step_seconds)
-        samples = queries.recent_of(
-            view, DEAD_LETTERS, "name", row["name"], min(view.range.length, MOST_SAMPLES)
-        ).filter(pl.col("source") == row["source"])
+        samples = queries.dead_letter_samples(view, row["source"], row["name"])
         arrived = view_model.by_exception(samples, step)
         if arrived.is_empty():
-            components.nothing("Nothing arrived in this time.", icon=":material/check:")
+            components.nothing(
+                "No samples of this time are kept."
+                if samples.is_empty()
+                else "Nothing arrived in this time.",
+                icon=":material/check:",
+            )
         else:
             components.chart(
                 series_chart(

@@ -1,6 +1,6 @@
 """Why is a group late, and what will happen?"""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import timedelta
 
 import polars as pl
@@ -158,7 +158,7 @@ if st.toggle("Why this status", key="group-why"):
             decides = f"{why.partition.topic}-{why.partition.partition}"
             st.markdown(f"{escape(decides)} decides: {escape(why.partition.reason)}")
             tables.show(
-                pl.DataFrame([asdict(feature) for feature in why.features]),
+                view_model.feature_rows(why.features),
                 {
                     "name": Column("measured"),
                     "value": Column("value"),

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 
 import polars as pl
 
+from alerting.status.explain import Feature
 from alerting.status.model import Status
 from app.data.history import TIME
-from app.style.format import listing
+from app.style.format import count, listing
 from app.ui.group_badges import BADGE_STYLES
 from lake.schemas.bronze import IN_TOTALS
 
@@ -63,6 +66,14 @@ def partition_rows(status: pl.DataFrame, offsets: pl.DataFrame, now: datetime) -
     )
 
 
+def feature_rows(features: Sequence[Feature]) -> pl.DataFrame:
+    """Return what was measured of a partition; nothing was of one without samples."""
+    text = pl.String()
+    return pl.DataFrame(
+        [asdict(one) for one in features], schema={"name": text, "value": text, "compared": text}
+    )
+
+
 def left_over(offsets: pl.DataFrame) -> str | None:
     """Say which topics the group has committed to and reads no more; None where there are none."""
     rows = offsets.filter(~IN_TOTALS)
@@ -70,7 +81,7 @@ def left_over(offsets: pl.DataFrame) -> str | None:
         return None
     topics = sorted(rows["topic"].unique())
     return (
-        f"Left out: {rows.height} partitions of {listing(topics, limit=5)}. The group has "
+        f"Left out: {count(rows.height, 'partition')} of {listing(topics, limit=5)}. The group has "
         "committed offsets there, and no member subscribes to it any more."
     )
 

@@ -137,7 +137,7 @@ except AlertingError as error:
 if problems:
     with components.section("Alerting"):
         components.show_left_out(problems)
-else:
+elif view.viewer.sees_all:  # others are not shown all of it
     components.nothing(
         "Alerting leaves out no rule, no silence and no row of its store.", icon=":material/check:"
     )
@@ -146,7 +146,9 @@ with components.section(
     "History", help_text="The background jobs that turn samples into minutes, hours and days."
 ):
     jobs = queries.jobs(view)
-    if jobs.is_empty():
+    if not view.viewer.sees_all:
+        components.nothing("The jobs work for all teams: who sees everything sees their runs.")
+    elif jobs.is_empty():
         components.nothing(
             "No run of the history jobs was recorded in the last day: until there is one, the "
             "charts show the samples of the last minutes. python -m spark_metrics run starts them.",

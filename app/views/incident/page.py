@@ -102,12 +102,13 @@ with st.container(horizontal=True, gap="medium"):
     if is_address:
         st.page_link(cause.runbook, label="Runbook", icon=":material/menu_book:")
 
-changes = CLUSTER_EVENTS.empty
+changes, are_known = CLUSTER_EVENTS.empty, False
 until = (ended or view.now) + view_model.AFTER
 with components.guarded():
     changes = queries.changes_between(
         replace(view, cluster=cluster), began - view_model.BEFORE, until
     )
+    are_known = True
 happened = events.of_changes(changes)
 found = view_model.steps(incident, happened, acknowledged)
 
@@ -137,7 +138,7 @@ with components.section("Course", help_text="The cause, what followed, and what 
         alt="What happened, in order of time",
         noun="steps",
     )
-    if changes.is_empty():
+    if are_known and changes.is_empty():
         st.caption("No change of the cluster was seen from 30 min before it to its end.")
 
 with st.expander("Share it"):

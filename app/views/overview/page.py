@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.data import history_queries, present
 from app.data.context import current
-from app.data.history import CLUSTER, DEAD_LETTER, TIME
+from app.data.history import CLUSTER, DEAD_LETTER
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import clock, count, duration, escape, exact, rate, short, thin
 from app.ui import components, routes, tables
@@ -167,10 +167,7 @@ if not cluster.is_empty():
             "none" if dead_letter_topics == 0 else rate(now["dead_letters_per_second"]),
             delta=count(dead_letter_topics, "topic") if dead_letter_topics else "no topic is known",
             colour="orange" if now["dead_letters_per_second"] else "off",
-            trend=view_model.course(
-                letters.group_by(TIME).agg(pl.col("arrival_per_second").sum()),
-                "arrival_per_second",
-            ),
+            trend=view_model.course(view_model.arrivals(letters), "arrival_per_second"),
             help_text="Messages that arrive in dead-letter topics.",
         )
         components.tile(
@@ -178,7 +175,9 @@ if not cluster.is_empty():
             exact(now["idle_members"]),
             delta=f"in {count(now['idle_groups'], 'group')}"
             if now["idle_groups"]
-            else "in no group",
+            else "in no group"
+            if now["idle_groups"] == 0
+            else "not read",
             help_text="Members of groups that hold no partition.",
         )
 

@@ -13,6 +13,7 @@ from alerting.rules.lifecycle import alert_id
 from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.model import Status
 from app.data.history import TIME
+from app.data.recent_samples import known_sum
 from app.style.format import clock, count, duration, exact, short, thin
 from app.ui import incidents
 from app.ui.alert_list import SEVERITY_BADGE_STYLES
@@ -43,8 +44,7 @@ def causes(alerts: pl.DataFrame) -> list[Cause]:
         alerts: Rows of ``open_alerts``. One whose cause is not open any more stands for itself.
     """
     order = {severity.value: place for place, severity in enumerate(SEVERITIES)}
-    is_open = alerts["fingerprint"].implode()
-    is_symptom = pl.col("inhibited_by").is_not_null() & pl.col("inhibited_by").is_in(is_open)
+    is_symptom = _is_symptom(alerts)
     symptoms: dict[str, list[str]] = {}
     for row in alerts.filter(is_symptom).sort("since", "fingerprint").iter_rows(named=True):
         symptoms.setdefault(row["inhibited_by"], []).append(f"{row['what']}: {row['detail']}")
@@ -64,6 +64,12 @@ def causes(alerts: pl.DataFrame) -> list[Cause]:
         Cause(alert=row, symptoms=tuple(symptoms.get(row["fingerprint"], ())))
         for row in first.iter_rows(named=True)
     ]
+
+
+def _is_symptom(alerts: pl.DataFrame) -> pl.Expr:
+    """Return whether a row's cause is among the open alerts."""
+    is_open = alerts["fingerprint"].implode()
+    return pl.col("inhibited_by").is_not_null() & pl.col("inhibited_by").is_in(is_open)
 
 
 def headline(
@@ -212,6 +218,11 @@ def course(frame: pl.DataFrame, value: str) -> list[float | None]:
     return values[::-1][::every][::-1]
 
 
+def arrivals(letters: pl.DataFrame) -> pl.DataFrame:
+    """Return what arrives in all dead-letter topics; null where that of none is known."""
+    return letters.group_by(TIME).agg(known_sum("arrival_per_second"))
+
+
 def growth(frame: pl.DataFrame, value: str) -> str | None:
     """Return by how much a value has grown, and in what time: ``+905 in 5 min``."""
     known = frame.filter(pl.col(value).is_not_null()).sort(TIME)
@@ -230,7 +241,7 @@ def cluster_rows(
     Status and alerts are rows of ``cluster_status`` and ``open_alerts`` of all of them.
     """
     counts = (
-        alerts.filter(pl.col("inhibited_by").is_null())
+        alerts.filter(~_is_symptom(alerts))
         .group_by("cluster")
         .agg(
             (pl.col("severity") == AlertSeverity.CRITICAL.value)

@@ -1,5 +1,7 @@
 """How was the week?"""
 
+from collections.abc import Callable
+
 import polars as pl
 import streamlit as st
 
@@ -40,14 +42,12 @@ with components.guarded():
 with components.guarded():
     grown = forecast.contributors(view) if back == 0 else CONTRIBUTORS.empty
     parts["growth"] = view_model.growth_part(grown)
-with components.guarded():
-    given = (
-        advice_history.given(view, since=start)
-        .filter(pl.col("valid_from") <= end, pl.col("proposed").is_not_null())
-        .head(MOST_ADVICE)
-    )
+
+
+def advised(given: pl.DataFrame, total: int) -> view_model.Part:
+    """Return what became of pieces of advice, which may be the newest of a total."""
     became = advice_history.outcomes(view, given)
-    parts["advice"] = view_model.advice_part(
+    return view_model.advice_part(
         given.with_columns(
             pl.struct("current", "proposed", "quantity")
             .map_elements(advice_history.change, return_dtype=pl.String())
@@ -56,7 +56,17 @@ with components.guarded():
         became,
         [advice_history.words(one, view) for one in became],
         end,
+        total=total,
     )
+
+
+every: dict[str, Callable[[], pl.DataFrame]] = {}
+with components.guarded():
+    given = advice_history.given(view, since=start).filter(
+        pl.col("valid_from") <= end, pl.col("proposed").is_not_null()
+    )
+    parts["advice"] = advised(given.head(MOST_ADVICE), given.height)
+    every["advice"] = lambda: advised(given, given.height).rows
 
 first, last = (clock(at, view.zone, now=view.now) for at in (start, end))
 sentence = view_model.headline(parts)
@@ -93,7 +103,9 @@ for part in parts.values():
                 view=view,
                 key=f"week-{end:%Y-%m-%d}-{part.key}",
                 alt=f"{part.title} of the week",
+                total=part.total,
                 noun=part.noun,
+                every=every.get(part.key),
             )
             if part.note:
                 st.caption(part.note)

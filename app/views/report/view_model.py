@@ -11,7 +11,7 @@ import polars as pl
 
 from alerting.rules.model import SEVERITIES
 from app.data.context import View
-from app.style.format import count, duration
+from app.style.format import count, duration, exact
 from app.ui import tables
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.incidents import Incident
@@ -29,6 +29,7 @@ class Part:
         rows: The rows; those of ``columns`` are shown.
         nothing: What stands there where no row is.
         note: What must be known to read it.
+        total: How many rows there are, where these are a part of them.
     """
 
     key: str
@@ -38,6 +39,7 @@ class Part:
     noun: str
     nothing: str
     note: str = ""
+    total: int | None = None
 
 
 def week(now: datetime, back: int) -> tuple[datetime, datetime]:
@@ -143,7 +145,12 @@ def growth_part(contributors: pl.DataFrame) -> Part:
 
 
 def advice_part(
-    given: pl.DataFrame, became: Sequence[AdviceOutcome], texts: Sequence[str], end: datetime
+    given: pl.DataFrame,
+    became: Sequence[AdviceOutcome],
+    texts: Sequence[str],
+    end: datetime,
+    *,
+    total: int,
 ) -> Part:
     """Return what became of the week's advice, and what following it saved.
 
@@ -152,6 +159,7 @@ def advice_part(
         became: The outcome of each.
         texts: The same in words.
         end: The week's end.
+        total: How many there are, of which these are the newest.
     """
     followed = [one.followed is Followed.FOLLOWED for one in became]
     hours = [
@@ -176,7 +184,13 @@ def advice_part(
         },
         noun="pieces of advice",
         nothing="No advice that names a number was given in this week.",
-        note="Saved: consumers that were taken away, times the hours since.",
+        note="Saved: consumers that were taken away, times the hours since."
+        + (
+            f" These are the newest {given.height} of {exact(total)}."
+            if given.height < total
+            else ""
+        ),
+        total=total,
     )
 
 
@@ -195,8 +209,13 @@ def headline(parts: Mapping[str, Part]) -> str:
             else "no group over its objective"
         )
     if "advice" in parts:
-        followed = int(parts["advice"].rows["is_followed"].sum())
-        said.append(f"{count(followed, 'piece', 'pieces')} of advice followed")
+        advice = parts["advice"]
+        followed = int(advice.rows["is_followed"].sum())
+        said.append(
+            f"{exact(followed)} of the newest {advice.rows.height} pieces of advice followed"
+            if advice.total is not None and advice.total > advice.rows.height
+            else f"{count(followed, 'piece', 'pieces')} of advice followed"
+        )
     return ", ".join(said) if said else "The week is not known"
 
 

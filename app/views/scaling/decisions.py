@@ -57,6 +57,12 @@ def row_id(row: Mapping[str, Any]) -> str:
     return f"{row['subject_kind']}:{row['subject']}:{row['kind']}:{row['number'] or 0}"
 
 
+def subject_of(asked: str) -> tuple[str, str]:
+    """Return the kind and the name of the subject in a row's name; names may have colons."""
+    kind, _, subject = asked.rsplit(":", 2)[0].partition(":")
+    return kind, subject
+
+
 def chosen(rows: pl.DataFrame, asked: str | None) -> dict[str, Any] | None:
     """Return the row that the address asks for.
 
@@ -72,7 +78,7 @@ def chosen(rows: pl.DataFrame, asked: str | None) -> dict[str, Any] | None:
     """
     if asked is None:
         return next(rows.head(1).iter_rows(named=True), None)
-    kind, _, subject = asked.rsplit(":", 2)[0].partition(":")
+    kind, subject = subject_of(asked)
     about = rows.filter(pl.col("subject_kind") == kind, pl.col("subject") == subject)
     found = list(about.iter_rows(named=True))
     return next((row for row in found if row_id(row) == asked), found[0] if found else None)

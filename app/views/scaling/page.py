@@ -90,7 +90,7 @@ elif not errors and not given.is_pending and not given.is_left_out:
     )
 if asked is not None and row is None and not found.is_empty():
     components.nothing(
-        f"There is no advice on {escape(asked.split(':')[1] if ':' in asked else asked)} now; "
+        f"There is no advice on {escape(decisions.subject_of(asked)[1] or asked)} now; "
         "the rows lead to what there is."
     )
 if row is not None:

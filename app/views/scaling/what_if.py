@@ -82,6 +82,11 @@ def measured_minutes(key: str, cluster: str, group: str, _view: View) -> list[Me
     ]
 
 
+def rounded(known: float | None) -> float | None:
+    """Return a capacity as it is proposed; one that rounds to nothing stays as it is."""
+    return None if known is None else round(known, 1) or known
+
+
 def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
     """Draw the questions and the simulator's answer."""
     group, measured = facts.group, facts.capacity
@@ -113,7 +118,7 @@ def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
         capacity = fourth.number_input(
             "Messages/s of one consumer",
             0.0,
-            value=round(known, 1) if known is not None else None,
+            value=rounded(known),
             placeholder="not measured: give it",
             key=f"if-capacity-{group}",
             help="What one consumer can process when it never waits.",

@@ -25,11 +25,13 @@ except AlertingError as error:
 
 windows = rules.maintenance
 on = [one for one in silences if not one.problem and one.starts_at <= now < one.ends_at]
-covered = [alert for alert in firing if any(one.covers(alert, now) for one in on)]
+# As the page Alerts counts: also by windows, and by silences that the viewer does not see.
+covered = [alert for alert in firing if store and store.is_quiet(alert, windows, now)]
+fire = count(len(firing), "alert that fires", "alerts that fire")
 components.headline(
     f"{count(len(on), 'silence')} on" if on else "No silence is on",
-    f"{count(len(covered), 'alert')} of {len(firing)} that fire are silenced. Evaluation goes on: "
-    "a silence holds back notifications alone.",
+    f"{len(covered)} of {fire} {'is' if len(covered) == 1 else 'are'} silenced. Evaluation goes "
+    "on: a silence holds back notifications alone.",
 )
 components.show_left_out(problems)
 if silences:
@@ -68,6 +70,8 @@ else:
                     "Silence",
                     to_end,
                     format_func=lambda one: f"{one.id}: {one}",
+                    # What is chosen stays so when others come and go.
+                    key="silence-to-end",
                 )
                 if st.form_submit_button("End it now") and chosen is not None:
                     try:

@@ -53,7 +53,7 @@ readers = READERS.empty
 with components.guarded():
     readers = present.rows(view, READERS).filter(pl.col("topic") == topic)
     readers = topic_list.reader_rows(readers, present.rows(view, GROUP_STATUS))
-sentence = f"{rate(arriving)} arrive on {count(found['partitions'] or 0, 'partition')}; "
+sentence = f"{rate(arriving)} arrive on {count(found['partitions'], 'partition')}; "
 if readers.is_empty():
     sentence += "no group is known to read it."
 elif found["slowest_group"] is None:

@@ -9,8 +9,9 @@ import polars as pl
 
 from app.data import queries
 from app.data.context import View
+from app.data.time_range import between
 from lake.schemas.current import CLUSTER_STATUS
-from lake.schemas.tables import QUEUES, WAITING_COLLECTORS
+from lake.schemas.tables import DEAD_LETTERS, QUEUES, WAITING_COLLECTORS
 from tests.unit.app.views_of import NOW
 
 
@@ -40,6 +41,17 @@ def test_samples_are_read_again_when_the_cluster_was_evaluated_again(view: View)
     evaluate(view, NOW + timedelta(seconds=15))
     seen = queries.recent(view, WAITING_COLLECTORS)["collector"].to_list()
     assert sorted(seen) == ["one", "two"]
+
+
+def test_dead_letters_of_a_fixed_time_are_those_of_that_time(view: View) -> None:
+    hour = timedelta(hours=1)
+    for source, ago in (("kafka", 0.2), ("kafka", 2.5), ("rabbit", 2.5), ("kafka", 3.5)):
+        at = NOW - ago * hour
+        row = {"cluster": "east", "observed_at": at, "source": source, "name": "a", "poll_id": "1"}
+        view.lake.append(DEAD_LETTERS, pl.DataFrame([row]))
+    fixed = between(NOW - 3 * hour, NOW - 2 * hour, NOW, None)
+    found = queries.dead_letter_samples(replace(view, range=fixed), "kafka", "a")
+    assert found["observed_at"].to_list() == [NOW - 2.5 * hour]
 
 
 def test_samples_of_a_source_that_belongs_to_no_cluster_are_read(view: View) -> None:

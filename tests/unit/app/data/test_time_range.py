@@ -39,7 +39,16 @@ def test_an_interval_is_read_as_it_was_written() -> None:
     assert read_interval(interval_text(start.astimezone(berlin), end)) == (start, end)
 
 
-@pytest.mark.parametrize("text", ["", "yesterday", "2026-11-24T17:00Z", "a/b", "2026-11-24/"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "yesterday", "2026-11-24T17:00Z", "a/b", "2026-11-24/"),
+        # No moment lies before the first, in any zone, and none behind the last.
+        "0001-01-01T00:00+14:00/2026-11-24T18:00Z",
+        "0001-01-01T00:00Z/2026-11-24T18:00Z",
+        "2026-11-24T18:00Z/9999-12-31T23:59Z",
+    ],
+)
 def test_what_is_no_interval_says_what_is_expected(text: str) -> None:
     with pytest.raises(ValueError, match="two times"):
         read_interval(text)

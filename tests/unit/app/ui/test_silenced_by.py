@@ -43,3 +43,8 @@ FIRING = [alert("GroupStopped", "pay-a"), alert("GroupStopped", "pay-b"), alert(
 )
 def test_matchers_say_what_they_would_silence(matchers: list[str], said: str) -> None:
     assert said in silenced_by(matchers, FIRING)
+
+
+def test_one_alert_fires() -> None:
+    said = silenced_by(["group=pay-a"], FIRING[:1])
+    assert said == "Silences 1 of 1 alert that fires now: pay-a stopped."

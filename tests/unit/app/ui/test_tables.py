@@ -122,6 +122,13 @@ def test_a_file_has_the_names_of_the_page_and_no_sentinel() -> None:
     ]
 
 
+def test_a_change_by_minus_one_is_a_number() -> None:
+    column = Column("change", "change")
+    assert written([-1.0, 2.0], pl.Float64, column) == ["-1/s", "+2/s"]
+    frame = pl.DataFrame({"it": [-1.0]})
+    assert csv(frame, {"it": column}).splitlines()[1] == "-1.0"
+
+
 def test_a_file_is_named_by_what_it_lists_of_which_cluster_and_when() -> None:
     class Chosen(Frame):
         cluster = "eu/prod"
@@ -167,6 +174,14 @@ def test_a_card_has_every_column_of_its_row_but_what_does_not_apply() -> None:
     assert stopped.link is not None and stopped.link.parameters == {"group": "archive"}
     assert stopped.step == "lag 43\u202f200 · drained in grows · replicas 1, 2"
     assert billing.step == "why keeps up · lag unknown · replicas 3"
+
+
+def test_the_link_of_a_card_has_the_name_as_it_is() -> None:
+    frame = pl.DataFrame({"group": ["orders 10,000"]})
+    (card,) = cards(
+        frame, {"group": Column("group", opens=("group", "group"))}, cast(View, Frame())
+    )
+    assert card.link is not None and card.link.parameters == {"group": "orders 10,000"}
 
 
 def test_a_card_without_one_badge_says_its_status_in_words() -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 
+from alerting.status.explain import Feature
 from alerting.status.model import Status
 from app.style.format import short
-from app.ui import group_list
+from app.ui import group_list, topic_list
 from app.ui.tables import NEVER, NONE
 from app.views.group import view_model as group_view_model
 from app.views.overview import view_model as overview_view_model
@@ -107,6 +108,12 @@ def test_the_sentence_of_groups_never_hides_what_is_unknown() -> None:
     assert title == "No group is known to be late, 1 cannot be evaluated"
 
 
+def test_one_message_waits_for_one_consumer() -> None:
+    one = statuses({"group": "a", "lag": 1})
+    assert group_list.sentence(one)[1] == "1 message waits."
+    assert group_list.totals(one) == "1 message waits; 1 consumer"
+
+
 def test_filters_and_quiet_groups() -> None:
     found = group_list.rows(
         statuses({"group": "Orders", "lag": 1}, {"group": "old", "members": 0, "lag": 0})
@@ -154,6 +161,16 @@ def test_courses_of_lag_keep_the_order_of_the_groups() -> None:
     assert group_list.with_trends(shown, None)["trend"].to_list() == [None, None]
 
 
+def test_courses_of_topics_span_the_whole_time() -> None:
+    past = pl.DataFrame(
+        {"time": [at(60 * number) for number in range(360)], "topic": ["t"] * 360}
+    ).with_columns(arrival_per_second=pl.int_range(pl.len()).cast(pl.Float64))
+    (trend,) = topic_list.with_trends(pl.DataFrame({"topic": ["t"]}), past)["trend"].to_list()
+    assert trend[0] == 0.0
+    assert trend[-1] > 340
+    assert len(trend) <= 40
+
+
 def test_what_a_group_reads_no_more_is_named() -> None:
     read = {"group": "g", "topic": "t", "partition": 0, "lag": 1, "is_subscribed": True}
     left = {"group": "g", "topic": "old", "partition": 0, "lag": 9, "is_subscribed": False}
@@ -161,7 +178,21 @@ def test_what_a_group_reads_no_more_is_named() -> None:
     assert group_view_model.left_over(rows(GROUP_OFFSETS, read, unknown)) is None
     note = group_view_model.left_over(rows(GROUP_OFFSETS, read, left, unknown))
     assert note is not None
-    assert note.startswith("Left out: 1 partitions of old.")
+    assert note.startswith("Left out: 1 partition of old.")
+
+
+def test_nothing_that_was_measured_is_a_table_without_rows() -> None:
+    assert group_view_model.feature_rows(()).columns == ["name", "value", "compared"]
+    one = group_view_model.feature_rows([Feature(name="lag", value="5")])
+    assert one.rows() == [("lag", "5", "")]
+
+
+def test_arrivals_that_are_not_known_are_not_zero() -> None:
+    letters = pl.DataFrame(
+        {"time": [at(0), at(0), at(60)], "arrival_per_second": [1.0, None, None]}
+    )
+    found = overview_view_model.arrivals(letters).sort("time")
+    assert found["arrival_per_second"].to_list() == [1.0, None]
 
 
 def held(number: int, **given: Any) -> dict[str, Any]:
@@ -296,6 +327,17 @@ def test_causes_come_first_with_their_symptoms_below_them() -> None:
     assert row.link is not None
     assert (row.link.page, row.link.parameters) == ("group", {"group": "cause"})
     assert row.more == ["symptom is late: why"]
+
+
+def test_clusters_are_counted_as_their_overviews_count() -> None:
+    open_now = alerts(
+        {"fingerprint": "cause"},
+        {"fingerprint": "symptom", "inhibited_by": "cause", "severity": "critical"},
+        {"fingerprint": "orphan", "inhibited_by": "gone", "severity": "critical"},
+    )
+    status = pl.DataFrame([{"cluster": "c"}], schema=CLUSTER_STATUS.polars_schema)
+    found = overview_view_model.cluster_rows(["c"], status, open_now, START)
+    assert found.select("act_now", "watch").rows() == [(1, 1)]
 
 
 def test_a_deadline_that_comes_and_goes_moves_no_row() -> None:

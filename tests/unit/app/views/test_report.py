@@ -159,9 +159,17 @@ def test_what_was_saved_is_counted_from_when_advice_was_followed() -> None:
         ],
         ["followed", "not followed"],
         END,
+        total=2,
     )
     assert part.rows["subject"].to_list() == ["billing", "idle"]
     assert part.rows["saved_hours"].to_list() == [20.0, 0.0]
+    assert view_model.headline({"advice": part}) == "1 piece of advice followed"
+    some = view_model.advice_part(
+        given, [AdviceOutcome(followed=Followed.NOT_FOLLOWED)] * 2, ["", ""], END, total=1234
+    )
+    assert some.note.endswith("These are the newest 2 of 1\u202f234.")
+    said = view_model.headline({"advice": some})
+    assert said == "0 of the newest 2 pieces of advice followed"
 
 
 def test_the_document_loads_nothing_and_escapes_names() -> None:

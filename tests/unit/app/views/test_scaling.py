@@ -44,6 +44,16 @@ def test_the_rows_on_a_group_have_its_deadline_from_one_source_and_once() -> Non
     assert [one.until for one in unknown] == ["", ""]
 
 
+def test_a_subject_may_have_colons_in_its_name() -> None:
+    assert decisions.subject_of("group:team:orders:keep:0") == ("group", "team:orders")
+
+
+def test_a_consumer_that_takes_minutes_for_a_message_has_a_capacity() -> None:
+    assert what_if.rounded(0.04) == 0.04
+    assert what_if.rounded(123.456) == 123.5
+    assert what_if.rounded(None) is None
+
+
 def test_a_what_if_replays_no_generated_minutes(view: View) -> None:
     minutes = [
         {
