@@ -11,6 +11,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 
 VARIABLE = "HEADROOM_HEARTBEAT"
@@ -30,7 +31,8 @@ def start() -> None:
 
 def _touch(file: Path) -> None:
     while True:
-        file.touch()
+        with suppress(OSError):  # a full disk today is none tomorrow
+            file.touch()
         time.sleep(_EVERY_SECONDS)
 
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from runtime.services import ROOT
+
 STEP_SECONDS = 20
 CLOCKED = ("collectors", "alerting")
 
+_SLEEP = Path(__file__).parent / "clocked"
 _LIBRARIES = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
 
 
@@ -45,4 +48,5 @@ class Clock:
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",
             "FAKETIME_DONT_RESET": "1",
             "NO_FAKE_STAT": "1",
+            "PYTHONPATH": f"{_SLEEP}:{ROOT}",
         }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +17,7 @@ from config.settings import LakeSettings
 from lake.schemas.tables import COLLECTIONS
 from lake.storage.store import Lake
 from tests.faults.hour.__main__ import GROWTH_LIMIT, growth
+from tests.faults.hour.clock import Clock
 from tests.faults.hour.evidence import duplicates, polls
 from tests.faults.hour.schedule import CALM_SECONDS, WARM_SECONDS, Fault, Kind, plan
 from tests.faults.hour.truth import HEALTHY, judge
@@ -209,3 +213,23 @@ def test_a_process_that_takes_the_work_over_does_not_grow(
     found = growth(seen)
     assert [service for service, *_ in found] == ["alerting", "alerting-2"]
     assert any(last > GROWTH_LIMIT * warm for _, _, warm, last in found) is grew
+
+
+def test_what_has_a_clock_of_its_own_sleeps_all_the_same(tmp_path: Path) -> None:
+    clock = Clock(tmp_path / "offset")
+    if not clock.is_there:
+        pytest.skip("needs Debian's libfaketime")
+    clock.set(7200)
+    code = "import time; began = time.monotonic(); time.sleep(0.2); "
+    code += "print(time.time(), time.monotonic() - began)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **clock.environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    now, slept = map(float, done.stdout.split())
+    assert now - datetime.now(UTC).timestamp() == pytest.approx(7200, abs=60)
+    assert slept >= 0.2
