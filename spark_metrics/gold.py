@@ -23,7 +23,7 @@ from spark_metrics.session import SMALL_ROWS, tune
 
 HOUR = timedelta(hours=1)
 
-_WRITER = "headroom-history"
+WRITER = "headroom-history"
 _WRITES_OF_A_PROCESS = 1_000_000
 """More than a process has asked for when it ends: it waits for each."""
 
@@ -102,6 +102,21 @@ def save(
     define(spark, lake, table, partitioned_by)
     writer = rows.write.format("delta").mode(mode).option("mergeSchema", "true")
     writer.options(**options).save(address(lake, table))
+
+
+def next_transaction(lake: Lake, table: Table) -> int:
+    """Return a number above those of all writes that processes before have asked for.
+
+    Raises:
+        LakeError: The table's log cannot be read.
+    """
+    try:
+        handle = lake.handle(table)
+        last = 0 if handle is None else handle.transaction_version(WRITER) or 0
+    except (DeltaError, OSError) as error:
+        raise LakeError(f"{table.name}: cannot be read: {one_line(error)}") from error
+    # Of the time, too: what a process has asked for need not be in the log yet.
+    return max(last + _WRITES_OF_A_PROCESS, time.time_ns() // 1000)
 
 
 class GoldTable:
@@ -198,26 +213,16 @@ class GoldTable:
             LakeError: The table's log cannot be read.
         """
         if self._transaction is None:
-            # Of the time, too: what a process has asked for need not be in the log yet.
-            after_last = self._last_transaction() + _WRITES_OF_A_PROCESS
-            self._transaction = max(after_last, time.time_ns() // 1000)
+            self._transaction = next_transaction(self._lake, self.table)
         self._transaction += 1
         # What was written last, by a process before this one or by a write that failed here, may
         # come any time.
         replaces |= not self._is_settled
         self._is_settled = False
         mode, options = ("overwrite", {"replaceWhere": where}) if replaces else ("append", {})
-        options |= {"txnAppId": _WRITER, "txnVersion": str(self._transaction)}
+        options |= {"txnAppId": WRITER, "txnVersion": str(self._transaction)}
         save(self._spark, self._lake, self.table, rows, PARTITIONED_BY, mode, **options)
         self._is_settled = True
-
-    def _last_transaction(self) -> int:
-        """Return the number of the table's last write; 0 before the first."""
-        try:
-            handle = self._lake.handle(self.table)
-            return 0 if handle is None else handle.transaction_version(_WRITER) or 0
-        except (DeltaError, OSError) as error:
-            raise LakeError(f"{self.table.name}: cannot be read: {one_line(error)}") from error
 
 
 def _rows_of_minutes(files: pl.DataFrame, hours: Collection[datetime]) -> int:

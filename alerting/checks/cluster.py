@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 
 import polars as pl
 
@@ -11,6 +12,7 @@ from alerting.inputs.facts import is_missing, since_when
 from alerting.inputs.frames import unix
 from alerting.status.phrases import duration, plural, short
 from lake.replication import with_replication
+from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITIONS
 
 
@@ -71,7 +73,8 @@ def _replication(
     words: str,
     detail: str,
     cause: str,
-    step: Callable[[pl.DataFrame], str],
+    step: Callable[[pl.DataFrame, CheckInput], str],
+    hints: tuple[Table, ...] = (),
 ) -> Check:
     """Make the check of the partitions for which a column of their replication is true."""
 
@@ -81,6 +84,7 @@ def _replication(
         meaning=meaning,
         labels=("topic",),
         sources=(PARTITIONS,),
+        hints=hints,
     )
     def results(given: CheckInput) -> Iterable[CheckResult]:
         newest = given.partitions
@@ -102,7 +106,7 @@ def _replication(
                 detail=f"{detail} Partitions {listed}{more}.",
                 since=unix(since),
                 cause=cause,
-                step=step(rows),
+                step=step(rows, given),
                 page="topic",
             )
         for topic in sorted(unknown.difference(topics)):
@@ -111,12 +115,18 @@ def _replication(
     return results
 
 
-def who_can_lead(offline: pl.DataFrame) -> str:
+def _who_can_lead(offline: pl.DataFrame, given: CheckInput) -> str:
+    directories = given.frames.newest(LOG_DIRECTORIES)
+    return who_can_lead(offline, set(directories.filter("is_offline")["broker_id"]))
+
+
+def who_can_lead(offline: pl.DataFrame, failed: AbstractSet[int] = frozenset()) -> str:
     """Return which brokers to start so that partitions have a leader again.
 
     Args:
         offline: Rows of ``partitions`` without a leader. A replica that is in sync or eligible
             holds all that was committed; any one of a partition's suffices.
+        failed: Brokers that run without a log directory that failed.
     """
     of_each = [
         sorted({*(in_sync or ()), *(eligible or ())})
@@ -127,11 +137,17 @@ def who_can_lead(offline: pl.DataFrame) -> str:
     if not all(of_each):
         return "Start the brokers that hold their replicas."
     of_all = set(of_each[0]).intersection(*of_each)
-    if of_all:
-        named = " or ".join(map(str, sorted(of_all)))
-        return f"Start broker {named} first: nothing that was committed is missing there."
-    named = ", ".join(map(str, sorted(set().union(*of_each))))
-    return f"Start the brokers {named} first: nothing that was committed is missing there."
+    named = (of_all - failed or of_all) or set().union(*of_each)
+    steps = []
+    for verb, brokers in (
+        ("start", named - failed),
+        ("mount the failed log directory again, with its data, and restart", named & failed),
+    ):
+        noun = "broker" if of_all or len(brokers) == 1 else "the brokers"
+        listed = (" or " if of_all else ", ").join(map(str, sorted(brokers)))
+        steps += [f"{verb} {noun} {listed}"] if brokers else []
+    text = ", and ".join(steps)
+    return f"{text[0].upper()}{text[1:]} first: nothing that was committed is missing there."
 
 
 partitions_offline = _replication(
@@ -141,7 +157,8 @@ partitions_offline = _replication(
     words="offline",
     detail="Without a leader they can be neither read nor written.",
     cause="All their replicas, or all that were in sync, are gone.",
-    step=who_can_lead,
+    step=_who_can_lead,
+    hints=(LOG_DIRECTORIES,),
 )
 under_min_isr = _replication(
     "under_min_isr",
@@ -150,7 +167,7 @@ under_min_isr = _replication(
     words="under min ISR",
     detail="Producers with acks=all are refused.",
     cause="A broker is gone or too slow to stay in sync.",
-    step=lambda _: "Bring the missing replicas back into sync.",
+    step=lambda *_: "Bring the missing replicas back into sync.",
 )
 under_replicated = _replication(
     "under_replicated",
@@ -159,7 +176,7 @@ under_replicated = _replication(
     words="under-replicated",
     detail="Fewer copies are in sync than there should be.",
     cause="A broker is gone, was restarted, or is too slow to stay in sync.",
-    step=lambda _: "Look for a slow or restarted broker; wait for the replicas to catch up.",
+    step=lambda *_: "Look for a slow or restarted broker; wait for the replicas to catch up.",
 )
 
 

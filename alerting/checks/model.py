@@ -149,6 +149,7 @@ class Check:
     labels: tuple[str, ...]  # what names a thing beside ``cluster``; columns of the sources
     bad: Literal["above", "below"]  # whether a value above or below the threshold is an alert
     sources: tuple[Table, ...]  # the tables that it looks at
+    hints: tuple[Table, ...] = ()  # those that its words alone depend on
 
     def observe(self, given: CheckInput) -> Iterator[Observation]:
         """Yield what the check says of each thing, under its name."""
@@ -162,6 +163,7 @@ def check(
     unit: str,
     meaning: str,
     sources: tuple[Table, ...],
+    hints: tuple[Table, ...] = (),
     labels: tuple[str, ...] = (),
     bad: Literal["above", "below"] = "above",
     name: str = "",
@@ -175,4 +177,5 @@ def check(
         labels=labels,
         bad=bad,
         sources=sources,
+        hints=hints,
     )

@@ -10,7 +10,6 @@ from app.data.context import View
 from app.style.format import escape
 
 CLUSTER = "cluster"
-_UNKNOWN = "_unknown_cluster"
 
 
 def draw(clusters: Sequence[str]) -> str:
@@ -19,13 +18,11 @@ def draw(clusters: Sequence[str]) -> str:
     Args:
         clusters: Those that the viewer sees, of which the first is shown where none is chosen.
     """
-    asked, kept = st.query_params.get(CLUSTER), st.session_state
-    if asked in clusters and asked != kept.get(CLUSTER):
-        kept[CLUSTER] = asked
+    named, kept = st.query_params.get(CLUSTER), st.session_state
+    if named in clusters and named != kept.get(CLUSTER):
+        kept[CLUSTER] = named
     if kept.get(CLUSTER) not in clusters:
         kept[CLUSTER] = clusters[0]
-    if asked is not None and asked not in clusters:
-        kept[_UNKNOWN] = asked, kept[CLUSTER]
     return st.selectbox("Cluster", clusters, key=CLUSTER, on_change=_chosen)
 
 
@@ -33,16 +30,18 @@ def _chosen() -> None:
     st.query_params[CLUSTER] = st.session_state[CLUSTER]
 
 
+def asked(view: View) -> str:
+    """Return the cluster that the address names, known or not; else the one that is shown."""
+    return st.query_params.get(CLUSTER, view.cluster)
+
+
 def note_unknown(view: View) -> None:
-    """Say that the address asks for a cluster that is not known, until the viewer chooses one."""
-    asked, shown = st.session_state.get(_UNKNOWN, (None, None))
-    if asked is None:
-        return
-    if view.cluster != shown:
-        del st.session_state[_UNKNOWN]
+    """Say that the address names a cluster that is not known, as long as it does."""
+    name = asked(view)
+    if name == view.cluster:
         return
     st.warning(
-        f"**The cluster {escape(asked)} is not known here.** It was removed from the configuration "
+        f"**The cluster {escape(name)} is not known here.** It was removed from the configuration "
         f"or renamed, or is not open to you. This is **{escape(view.cluster)}**.",
         icon=":material/lan:",
     )

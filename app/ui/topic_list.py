@@ -139,19 +139,29 @@ def partition_rows(
 
 
 def tier_rows(partitions: pl.DataFrame) -> pl.DataFrame:
-    """Return one row a partition of which remote storage holds a part; none where none does.
+    """Return one row a partition of a tiered topic; none where no partition says that it is.
 
+    A topic is tiered as a whole: of a partition that does not say, it is not known what lies where.
     Columns beside those of the samples: ``remote_only``, records that have left the disks;
     ``not_copied``, records that remote storage does not have yet.
     """
     return (
-        partitions.drop_nulls("remote_log_end")
+        partitions.filter(pl.col("remote_log_end").is_not_null().any())
         .with_columns(
             (pl.col("local_log_start") - pl.col("log_start")).alias("remote_only"),
             (pl.col("log_end") - pl.col("remote_log_end")).alias("not_copied"),
         )
         .sort("partition")
     )
+
+
+def tier_sentence(tiers: pl.DataFrame) -> str:
+    """Return how much of a topic lies where: unknown where a row of ``tier_rows`` is."""
+    remote, waiting = (
+        None if tiers[name].null_count() else int(tiers[name].sum())
+        for name in ("remote_only", "not_copied")
+    )
+    return f"Offsets in remote storage alone: {exact(remote)}; not copied yet: {exact(waiting)}."
 
 
 def as_text(column: str) -> pl.Expr:

@@ -15,7 +15,7 @@ from lake.schemas.model import Table
 from lake.schemas.tables import GROUP_HISTORY, GROUPS
 from lake.storage.store import Lake
 from spark_metrics.derived.forecast import LONGEST_HISTORY
-from spark_metrics.gold import save
+from spark_metrics.gold import WRITER, next_transaction, save
 from spark_metrics.samples import Source, between, read, with_all_columns
 from spark_metrics.session import SMALL_ROWS, tune
 
@@ -157,7 +157,7 @@ class DerivedTables:
             order: The columns that they are sorted by, so that a page's query reads little.
         """
         together = with_all_columns(rows, table).repartition(1).sortWithinPartitions(*order)
-        save(self.spark, self._lake, table, together, ("date",), "overwrite")
+        self._save(table, together, ("date",))
 
     def replace_hours(self, table: Table, rows: DataFrame) -> None:
         """Put the rows of whole hours in the place of what the table has of these hours.
@@ -173,5 +173,12 @@ class DerivedTables:
             "hour": F.hour(time),
         }
         together = with_all_columns(rows.withColumns(places), table).repartition(1)
-        dynamic = {"partitionOverwriteMode": "dynamic"}
-        save(self.spark, self._lake, table, together, PARTITIONED_BY, "overwrite", **dynamic)
+        self._save(table, together, PARTITIONED_BY, partitionOverwriteMode="dynamic")
+
+    def _save(
+        self, table: Table, rows: DataFrame, partitioned_by: Sequence[str], **options: str
+    ) -> None:
+        """Write rows as a transaction with a number: see ``GoldTable``."""
+        number = next_transaction(self._lake, table)
+        options |= {"txnAppId": WRITER, "txnVersion": str(number)}
+        save(self.spark, self._lake, table, rows, partitioned_by, "overwrite", **options)

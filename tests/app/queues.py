@@ -64,6 +64,7 @@ def shop(now: datetime) -> pl.DataFrame:
             now,
             kind="dead letter",
             ready=7,
+            unacknowledged=2,
             consumers=0,
             oldest_at=now - timedelta(hours=3),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from datetime import timedelta
@@ -101,6 +102,26 @@ def test_a_cluster_that_was_removed_is_said_until_another_one_is_chosen(
     calm(test)
     assert "is not known here" not in said(test)
     assert test.title[0].value == "Waiting for the first poll"
+
+
+def test_the_only_cluster_stands_in_for_an_unknown_one_while_the_address_names_that(
+    open_page: Open, filled: Path
+) -> None:
+    test = open_page(filled, cluster="gone")
+    assert "The cluster gone is not known here" in said(test)
+    assert put_into_the_address(test)["cluster"] == "gone"
+    del test.query_params["cluster"]  # as the menu does
+    test.run()
+    calm(test)
+    assert "is not known here" not in said(test)
+    assert put_into_the_address(test)["cluster"] == "demo"
+
+
+def put_into_the_address(test: AppTest) -> dict[str, str]:
+    """What the page has the browser put into its address."""
+    (zoom,) = (one for one in test.get("bidi_component") if one.proto.id.endswith("-zoom"))
+    found: dict[str, str] = json.loads(zoom.proto.json)["address"]
+    return found
 
 
 @pytest.mark.parametrize("page", ["groups", "topics"])

@@ -11,7 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.data.context import View
-from app.ui import range_choice
+from app.ui import cluster_choice, range_choice
 
 _FOLDER = Path(__file__).parent
 _KEY = "zoom"
@@ -26,8 +26,9 @@ _component = st.components.v2.component(
 def draw(view: View, page: str) -> None:
     """Listen to the charts of a page; where somebody zooms, offer the time as the range."""
     zone, asked = view.zone, st.session_state.get(range_choice.BETWEEN)
-    # What cannot be read stays in the address, so that the page goes on saying so.
+    # What cannot be read, or is not known, stays in the address: the page goes on saying so.
     unread = {range_choice.BETWEEN: asked} if asked else {}
+    address = {**unread, **view.address, cluster_choice.CLUSTER: cluster_choice.asked(view)}
 
     def chosen() -> None:
         found = moments(getattr(st.session_state[_KEY], "range", None), zone)
@@ -39,7 +40,7 @@ def draw(view: View, page: str) -> None:
         data={
             "label": "Show",
             "page": f"{page} {view.range.key}",
-            "address": {**unread, **view.address},
+            "address": address,
             "drawn": view.now.timestamp(),
         },
         on_range_change=chosen,

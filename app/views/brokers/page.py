@@ -166,7 +166,7 @@ def show_at_risk(partitions: pl.DataFrame) -> None:
                 "can lead",
                 unknown="",
                 help="Of a partition without a leader: brokers that hold all that was "
-                "committed. Start one of these first.",
+                "committed. Start one of these first, or mount its failed log directory again.",
             ),
             "min_in_sync_replicas": Column("min ISR", "count"),
             "follower_lag": Column(

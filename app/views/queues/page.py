@@ -80,7 +80,7 @@ with st.grid(6, min_column_width=124, gap="small"):
     )
     components.tile(
         "Dead letters",
-        exact(view_model.total(dead, "ready") if dead.height else 0),
+        exact(view_model.total(dead, view_model.DEPTH) if dead.height else 0),
         delta=f"in {count(dead.height, 'queue')}",
     )
     components.tile(

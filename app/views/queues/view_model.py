@@ -44,7 +44,8 @@ HOW_TO_CONFIGURE = """rabbitmq:
 """
 
 _DEAD = pl.col("kind") == "dead letter"
-_DEPTH = pl.col("ready") + pl.col("unacknowledged")
+DEPTH = pl.col("ready") + pl.col("unacknowledged")
+"""What waits: a message that a consumer holds goes back unless it is acknowledged."""
 _IS_STREAM = pl.col("kind") == "stream"
 
 
@@ -52,8 +53,8 @@ def sentence(rows: pl.DataFrame) -> tuple[str, str]:
     """Return the page's headline and the sentence below it, from the newest rows of ``queues``."""
     dropping = rows.filter(pl.col("dead_letter_target_missing")).height
     dead = rows.filter(_DEAD)
-    depths = dead.select(_DEPTH.alias("depth"))["depth"]
-    waiting, unknown = int(depths.sum() or 0), depths.null_count()
+    waiting = int(total(dead, DEPTH) or 0)
+    unknown = dead.select(DEPTH).to_series().null_count()
     parts = []
     if dropping:
         verb = "drops its" if dropping == 1 else "drop their"
@@ -77,9 +78,9 @@ def sentence(rows: pl.DataFrame) -> tuple[str, str]:
     return f"{title[0].upper()}{title[1:]}", f"{detail}."
 
 
-def total(rows: pl.DataFrame, column: str) -> float | None:
+def total(rows: pl.DataFrame, column: str | pl.Expr) -> float | None:
     """Return the sum of what is known of a column; None where nothing is."""
-    known = rows[column].drop_nulls()
+    known = rows.select(column).to_series().drop_nulls()
     return float(known.sum()) if known.len() else None
 
 

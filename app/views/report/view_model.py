@@ -11,7 +11,7 @@ import polars as pl
 
 from alerting.rules.model import SEVERITIES
 from app.data.context import View
-from app.style.format import count, duration, exact
+from app.style.format import count, duration, exact, zone_name
 from app.ui import tables
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.incidents import Incident
@@ -227,7 +227,8 @@ body{background:#111418;color:#e6e8eb}}"""
 
 def html(title: str, sentence: str, parts: Sequence[Part], view: View) -> str:
     """Return the report as a page of its own, to be sent or kept; it loads nothing."""
-    body = [f"<h1>{escape(title)}</h1><p>{escape(sentence)}</p>"]
+    times = f"Clock times are of {zone_name(view.zone, view.now)}."
+    body = [f"<h1>{escape(title)}</h1><p>{escape(sentence)} {escape(times)}</p>"]
     for part in parts:
         body.append(f"<h2>{escape(part.title)}</h2>")
         if part.rows.is_empty():

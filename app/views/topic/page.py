@@ -225,11 +225,7 @@ if not tiers.is_empty():
         help_text="Closed segments are copied to remote storage, and leave the disks when local "
         "retention says so. Records of the open segment are always among those not copied.",
     ):
-        remote, waiting = int(tiers["remote_only"].sum()), int(tiers["not_copied"].sum())
-        st.markdown(
-            f"{count(remote, 'offset is', 'offsets are')} in remote storage alone; "
-            f"{count(waiting, 'is', 'are')} not copied yet."
-        )
+        st.markdown(topic_list.tier_sentence(tiers))
         tables.show(
             tiers,
             {

@@ -281,7 +281,7 @@ def test_a_check_looks_at_the_tables_that_it_declares(name: str) -> None:
     tables = Recording(frames.tables)
     given = CheckInput(frames=replace(frames, tables=tables), classify=classified)
     assert [one for one in CHECKS[name].evaluate(given) if one.value is not None]
-    declared = {table.name for table in CHECKS[name].sources}
+    declared = {table.name for table in (*CHECKS[name].sources, *CHECKS[name].hints)}
     assert tables.asked | {"collections"} == declared | {"collections"}
 
 

@@ -16,7 +16,7 @@ from app.ui.tables import NEVER, NONE
 from app.views.group import view_model as group_view_model
 from app.views.overview import view_model as overview_view_model
 from lake.schemas.current import CLUSTER_STATUS, GROUP_PARTITION_STATUS, GROUP_STATUS, OPEN_ALERTS
-from lake.schemas.tables import GROUP_MEMBERS, GROUP_OFFSETS
+from lake.schemas.tables import GROUP_MEMBERS, GROUP_OFFSETS, PARTITIONS
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 
@@ -169,6 +169,43 @@ def test_courses_of_topics_span_the_whole_time() -> None:
     assert trend[0] == 0.0
     assert trend[-1] > 340
     assert len(trend) <= 40
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        pytest.param([], None, id="not tiered"),
+        pytest.param([(7, 8)], "in remote storage alone: 9; not copied yet: 4", id="known"),
+        pytest.param(
+            [(None, 8)], "in remote storage alone: unknown; not copied yet: 4", id="disks unknown"
+        ),
+        pytest.param(
+            [(None, None)],
+            "in remote storage alone: unknown; not copied yet: unknown",
+            id="a partition unknown",
+        ),
+    ],
+)
+def test_what_of_a_topic_lies_where_is_unknown_as_long_as_one_partition_does_not_tell(
+    given: list[tuple[int | None, int | None]], sentence: str | None
+) -> None:
+    tiers = [(2, 8), *given] if given else [(None, None)]
+    found = topic_list.tier_rows(
+        rows(
+            PARTITIONS,
+            *(
+                {
+                    **{"topic": "t", "partition": number, "log_start": 0, "log_end": 10},
+                    **{"local_log_start": local, "remote_log_end": remote},
+                }
+                for number, (local, remote) in enumerate(tiers)
+            ),
+        )
+    )
+    if sentence is None:
+        assert found.is_empty()
+    else:
+        assert topic_list.tier_sentence(found) == f"Offsets {sentence}."
 
 
 def test_what_a_group_reads_no_more_is_named() -> None:

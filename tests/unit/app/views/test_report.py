@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, cast
+from zoneinfo import ZoneInfo
 
 import polars as pl
 
@@ -24,7 +25,7 @@ START = END - timedelta(days=7)
 
 class Frame:
     now = END
-    zone = UTC
+    zone: tzinfo = UTC
 
 
 def hour(group: str, hours_before: float, late: float | None, **given: Any) -> dict[str, Any]:
@@ -181,6 +182,15 @@ def test_the_document_loads_nothing_and_escapes_names() -> None:
     assert "http" not in made and "src=" not in made
     assert empty.nothing in made
     assert csv(part.rows, part.columns).splitlines()[0].startswith("group,objective (seconds)")
+
+
+def test_the_document_says_of_which_zone_its_clock_times_are() -> None:
+    part = view_model.objective_part(by_group_of(hour("fast", 24, 90.0)))
+    frame = Frame()
+    frame.zone = ZoneInfo("Asia/Kolkata")
+    made = view_model.html("a week", "1 group.", [part], cast(View, frame))
+    assert "21 Nov 17:30" in made
+    assert made.count("Kolkata, UTC+5:30") == 1
 
 
 def test_the_headline_says_what_is_known() -> None:
