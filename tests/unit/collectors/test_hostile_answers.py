@@ -350,5 +350,7 @@ def test_one_odd_value_costs_nothing_but_itself(kind: str, monkeypatch: pytest.M
 @MARK
 @pytest.mark.parametrize("seed", range(2, 7))
 @pytest.mark.parametrize("kind", SERVERS)
-def test_one_odd_value_of_very_many(kind: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    run(kind, monkeypatch, seed, 5_000)
+def test_one_odd_value_of_very_many(
+    kind: str, seed: int, monkeypatch: pytest.MonkeyPatch, ten_with_all: int
+) -> None:
+    run(kind, monkeypatch, seed, 500 * ten_with_all)

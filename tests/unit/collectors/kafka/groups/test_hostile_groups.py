@@ -244,5 +244,6 @@ def test_one_odd_value_costs_its_group_alone() -> None:
 
 
 @MARK
-def test_one_odd_value_of_many_costs_its_group_alone() -> None:
-    run(2, 20_000)
+@pytest.mark.parametrize("seed", range(2, 12))
+def test_one_odd_value_of_many_costs_its_group_alone(seed: int, ten_with_all: int) -> None:
+    run(seed, 200 * ten_with_all)
