@@ -279,7 +279,8 @@ def log_directory_offline(given: CheckInput) -> Iterable[CheckResult]:
             what=f"A log directory of broker {row['broker_id']} is offline",
             detail=f"{row['path']}: its replicas cannot be read or written.",
             cause="The disk failed or was unmounted.",
-            step="Replace the disk and restart the broker; its replicas are copied anew.",
+            step="Where a partition is offline, keep the disk: its data may be the only ones. Else "
+            "replace it and restart the broker; its replicas are copied anew.",
             page="brokers",
         )
     described = set(directories.drop_nulls("path")["broker_id"])
