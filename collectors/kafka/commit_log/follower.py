@@ -27,6 +27,7 @@ from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
 from collectors.kafka.protocol.error_codes import reason
 from collectors.kafka.protocol.fetch_requests import READ_UNCOMMITTED, Position, fetch_request
 from collectors.kafka.protocol.record_batches import CorruptBatchError
+from collectors.kafka.protocol.threads import started
 from collectors.source.rows import frame
 from lake.schemas.tables import REBALANCES
 
@@ -95,7 +96,7 @@ class _Followed:
     index: int
     commits: PartitionCommits
     high_watermark: int | None = None
-    failures: int = 0
+    pause: float = 0.0  # before the next try, in seconds; 0 while it is read
     retry_at: float = 0.0
     problem: str | None = None
     lost: tuple[float, str] | None = None  # until when to report it; a batch stepped over
@@ -169,11 +170,8 @@ class CommitLog:
             _Layout(brokers=metadata.brokers, topic_id=rows["topic_id"][0], leaders=leaders)
         )
         if self._thread is None and not self._stop.is_set():
-            name = f"commits-{self._cluster}"
-            thread = threading.Thread(target=self._follow, name=name, daemon=True)
             self._begun_at = time.monotonic()
-            thread.start()  # before it is noted: the system may have no thread left
-            self._thread = thread
+            self._thread = started(self._follow, name=f"commits-{self._cluster}")
 
     def latest(self) -> pl.DataFrame:
         """Return the last commit of each key (``partition.COMMITS_SCHEMA``).
@@ -350,7 +348,7 @@ class CommitLog:
                 commits.feed(bytes(answer.records), asked_at)
         except CorruptBatchError as error:
             self._step_over(each, error)
-        each.failures, each.problem = 0, None
+        each.pause, each.problem = 0.0, None
         if each.behind:
             return commits.position != before
         commits.reached_end(asked_at)
@@ -365,9 +363,8 @@ class CommitLog:
         log.warning("cluster=%s %s", self._cluster, line)
 
     def _failed(self, each: _Followed, why: str) -> None:
-        each.failures = min(each.failures + 1, 10)  # after a day 2 ** failures were no float
-        wait = min(_FIRST_RETRY_SECONDS * 2 ** (each.failures - 1), _LAST_RETRY_SECONDS)
-        each.retry_at = time.monotonic() + wait
+        each.pause = min(_LAST_RETRY_SECONDS, max(_FIRST_RETRY_SECONDS, each.pause * 2))
+        each.retry_at = time.monotonic() + each.pause
         each.problem = f"{each.commits.where}: {why}"
 
     def _deny(self) -> None:

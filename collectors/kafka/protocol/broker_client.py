@@ -29,6 +29,7 @@ from collectors.errors import (
 )
 from collectors.kafka.protocol.connection import Connection, as_it_is
 from collectors.kafka.protocol.connector import Connector
+from collectors.kafka.protocol.threads import started
 
 PATIENCE_SECONDS = 30.0
 """A connection that is silent this long is closed and opened anew."""
@@ -139,11 +140,7 @@ class BrokerClient:
             failure = self._unusable()
             if failure is None or (insist and failure is self._failure):
                 if self._thread is None:
-                    thread = threading.Thread(
-                        target=self._serve, name=f"kafka-{self.name}", daemon=True
-                    )
-                    thread.start()  # before it is noted: the system may have no thread left
-                    self._thread = thread
+                    self._thread = started(self._serve, name=f"kafka-{self.name}")
                 self._batches.append(batch)
                 self._changed.notify()
                 return batch.answers

@@ -12,6 +12,7 @@ from collectors.kafka.protocol.sasl.callback import ask_callback
 from collectors.kafka.protocol.sasl.oidc import ask_server
 from collectors.kafka.protocol.sasl.settings import OAuth, TokenCallback
 from collectors.kafka.protocol.sasl.token import Token
+from collectors.kafka.protocol.threads import started
 
 _RENEWED_AFTER, _USED_UNTIL = 0.8, 0.95  # of a token's life
 _SLOW_SECONDS = 1.0
@@ -58,9 +59,7 @@ class Tokens:
                 return spare
             if self._fetch is None:
                 fetch = _Fetch()
-                threading.Thread(
-                    target=self._run, args=(fetch,), name="kafka-token", daemon=True
-                ).start()  # before it is noted: the system may have no thread left
+                started(self._run, fetch, name="kafka-token")
                 self._fetch = fetch
             fetch = self._fetch
         patience = timeout_seconds if spare is None else min(timeout_seconds, _SPARE_SECONDS)
