@@ -23,7 +23,7 @@ from spark_metrics.session import SMALL_ROWS, tune
 
 HOUR = timedelta(hours=1)
 
-WRITER = "headroom-history"
+_WRITER = "headroom-history"
 _WRITES_OF_A_PROCESS = 1_000_000
 """More than a process has asked for when it ends: it waits for each."""
 
@@ -112,11 +112,16 @@ def next_transaction(lake: Lake, table: Table) -> int:
     """
     try:
         handle = lake.handle(table)
-        last = 0 if handle is None else handle.transaction_version(WRITER) or 0
+        last = 0 if handle is None else handle.transaction_version(_WRITER) or 0
     except (DeltaError, OSError) as error:
         raise LakeError(f"{table.name}: cannot be read: {one_line(error)}") from error
     # Of the time, too: what a process has asked for need not be in the log yet.
     return max(last + _WRITES_OF_A_PROCESS, time.time_ns() // 1000)
+
+
+def as_transaction(number: int) -> dict[str, str]:
+    """Return the options of a write that Delta leaves out once one with this number was made."""
+    return {"txnAppId": _WRITER, "txnVersion": str(number)}
 
 
 class GoldTable:
@@ -220,7 +225,7 @@ class GoldTable:
         replaces |= not self._is_settled
         self._is_settled = False
         mode, options = ("overwrite", {"replaceWhere": where}) if replaces else ("append", {})
-        options |= {"txnAppId": WRITER, "txnVersion": str(self._transaction)}
+        options |= as_transaction(self._transaction)
         save(self._spark, self._lake, self.table, rows, PARTITIONED_BY, mode, **options)
         self._is_settled = True
 

@@ -15,7 +15,7 @@ from lake.schemas.model import Table
 from lake.schemas.tables import GROUP_HISTORY, GROUPS
 from lake.storage.store import Lake
 from spark_metrics.derived.forecast import LONGEST_HISTORY
-from spark_metrics.gold import WRITER, next_transaction, save
+from spark_metrics.gold import as_transaction, next_transaction, save
 from spark_metrics.samples import Source, between, read, with_all_columns
 from spark_metrics.session import SMALL_ROWS, tune
 
@@ -179,6 +179,5 @@ class DerivedTables:
         self, table: Table, rows: DataFrame, partitioned_by: Sequence[str], **options: str
     ) -> None:
         """Write rows as a transaction with a number: see ``GoldTable``."""
-        number = next_transaction(self._lake, table)
-        options |= {"txnAppId": WRITER, "txnVersion": str(number)}
+        options |= as_transaction(next_transaction(self._lake, table))
         save(self.spark, self._lake, table, rows, partitioned_by, "overwrite", **options)
