@@ -99,8 +99,12 @@ def silenced_by(matchers: Sequence[str], firing: Sequence[Alert]) -> str:
         return str(error)
     found = [alert.what for alert in firing if accept(parsed, alert)]
     named = f": {listing(found)}" if found else ""
-    fire = count(len(firing), "alert that fires", "alerts that fire")
-    return f"Silences {len(found)} of {fire} now{named}."
+    return f"Silences {len(found)} of {number_firing(firing)} now{named}."
+
+
+def number_firing(firing: Sequence[Alert]) -> str:
+    """Return how many alerts fire: ``2 alerts that fire``."""
+    return count(len(firing), "alert that fires", "alerts that fire")
 
 
 def matchers_of(alert: Alert) -> list[str]:

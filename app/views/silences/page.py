@@ -27,11 +27,11 @@ windows = rules.maintenance
 on = [one for one in silences if not one.problem and one.starts_at <= now < one.ends_at]
 # As the page Alerts counts: also by windows, and by silences that the viewer does not see.
 covered = [alert for alert in firing if store and store.is_quiet(alert, windows, now)]
-fire = count(len(firing), "alert that fires", "alerts that fire")
 components.headline(
     f"{count(len(on), 'silence')} on" if on else "No silence is on",
-    f"{len(covered)} of {fire} {'is' if len(covered) == 1 else 'are'} silenced. Evaluation goes "
-    "on: a silence holds back notifications alone.",
+    f"{len(covered)} of {alert_forms.number_firing(firing)} "
+    f"{'is' if len(covered) == 1 else 'are'} silenced. Evaluation goes on: a silence holds back "
+    "notifications alone.",
 )
 components.show_left_out(problems)
 if silences:
