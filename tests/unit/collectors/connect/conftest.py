@@ -42,8 +42,6 @@ def make(shared: SharedFacts) -> Iterator[Callable[..., Source]]:
                         "name": "main",
                         "url": url,
                         "cluster": "prod",
-                        "poll_interval_seconds": 2,
-                        "request_timeout_seconds": 0.8,
                         **connect,
                     }
                 ],

@@ -47,7 +47,7 @@ def server() -> Iterator[Answering]:
 def settings(server: Answering, tmp_path: Path) -> Settings:
     return Settings(
         clusters=[{"name": "production", "bootstrap_servers": "localhost:1"}],  # type: ignore[list-item]
-        prometheus=[{"name": "mon", "url": server.url, "request_timeout_seconds": 0.5}],  # type: ignore[list-item]
+        prometheus=[{"name": "mon", "url": server.url, "request_timeout_seconds": 2.0}],  # type: ignore[list-item]
         lake={"uri": str(tmp_path / "lake")},  # type: ignore[arg-type]
     )
 
@@ -55,7 +55,7 @@ def settings(server: Answering, tmp_path: Path) -> Settings:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a request take as long as the settings say, and not half a minute."""
-    monkeypatch.setattr(module, "_REQUEST_SECONDS", 0.5)
+    monkeypatch.setattr(module, "_REQUEST_SECONDS", 2.0)
 
 
 def rows_of(settings: Settings) -> pl.DataFrame:
@@ -97,7 +97,7 @@ def test_a_server_that_is_too_slow_for_a_window_is_asked_for_less(
             return reply
         seconds = float(request.query["end"]) - float(request.query["start"])
         asked.append(round(seconds / 60) + 1)
-        return Reply(reply.body, delay_seconds=0.9 if seconds > 90 * 60 else 0.0)
+        return Reply(reply.body, delay_seconds=3.0 if seconds > 90 * 60 else 0.0)
 
     server.answer = slow
     backfill = Backfill(settings.prometheus[0], settings, Lake(settings.lake))

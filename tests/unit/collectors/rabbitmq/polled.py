@@ -59,13 +59,13 @@ def rate(**per_second: float) -> dict[str, Any]:
 class Polled:
     """A source on the API, with a clock of the test's own."""
 
-    def __init__(self, api: Management, interval_seconds: float = 2.0, **settings: Any) -> None:
+    def __init__(self, api: Management, interval_seconds: float = 30.0, **settings: Any) -> None:
         found = RabbitMQSettings(
             name="rabbit",
             url=api.url,
             username="headroom",
             password=SecretStr("secret"),
-            **{"request_timeout_seconds": 1.0, **settings},
+            **settings,
         )
         self.clock = Clock()
         client = RabbitClient(found, self.clock)

@@ -121,7 +121,7 @@ def test_a_broken_virtual_host_costs_the_others_nothing(
     api.queues = {"a": [queue("mine")], "broken": [queue("theirs")], "z": []}
     api.replaced["/api/queues/broken"] = answer
     start = time.monotonic()
-    polled = Polled(api, 4.0)
+    polled = Polled(api, 4.0, request_timeout_seconds=1.0)
     for result in polled.poll():
         assert result.status == "partial"
         assert message in (result.error or "")
@@ -152,7 +152,7 @@ def test_a_broken_server_fails_in_time_and_is_asked_again(
 ) -> None:
     """Given a server whose overview is broken, then both sections fail once, in the poll's time."""
     api.replaced["/api/overview"] = answer
-    polled = Polled(api)
+    polled = Polled(api, 2.0, request_timeout_seconds=1.0)
     start = time.monotonic()
     for result in polled.poll():
         assert result.status == "failed"

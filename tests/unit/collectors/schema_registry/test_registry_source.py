@@ -317,7 +317,7 @@ def test_a_subject_that_is_never_answered_does_not_hold_up_the_others(
     for name in ("a-value", "b-value", "c-value"):
         registry.add(name, 2)
     registry.broken["/subjects/a-value/versions/latest"] = Reply(delay_seconds=5.0)
-    source = source_of(server, request_timeout_seconds=0.2)
+    source = source_of(server, request_timeout_seconds=1.0)
     first = poll(source)
     assert first.status == "partial"
     assert rows(first, "schema_registries")[0]["subjects_unknown"] == 3
