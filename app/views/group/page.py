@@ -1,7 +1,6 @@
 """Why is a group late, and what will happen?"""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import polars as pl
 import streamlit as st
@@ -10,7 +9,7 @@ from alerting.inputs.facts import at_newest_poll
 from alerting.status.model import LATE, Status
 from alerting.status.phrases import time_left
 from alerting.tools.explain import explained
-from app.data import history_queries, present, queries, recent_samples
+from app.data import history_queries, present, queries
 from app.data.context import current
 from app.data.history import GROUP as GROUP_MEASURES
 from app.style.charts.heatmaps import heatmap
@@ -22,19 +21,13 @@ from app.ui.changes import events, page_events
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE, Column
 from app.ui.time_axis import note_of, page_axis
-from app.views.group import view_model
+from app.views.group import members, partition_table, view_model
 from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
-from lake.schemas.tables import GROUP_HISTORY, GROUP_MEMBERS, GROUP_OFFSETS, GROUPS, REBALANCES
+from lake.schemas.tables import GROUP_HISTORY, GROUP_OFFSETS, GROUPS, REBALANCES
 from scaling.advice.model import Subject
 
 NEUTRAL_SECONDS = 60.0
 MEASURES = {measure.name: measure for measure in GROUP_MEASURES}
-MEMBERS_MAY_HAVE = {
-    "epoch": Column(
-        "epoch", "count", unknown="", help="Of the group that the member has caught up with."
-    ),
-    "instance_id": Column("static id", unknown="", help="group.instance.id, where it is set."),
-}
 DELAYS_LACK = (
     "Gaps: a partition has waited for longer than it has been watched, so that nobody knows how "
     "old its oldest message is."
@@ -274,118 +267,14 @@ with components.guarded():
         with components.section("Expected to arrive"):
             forecast.draw(view, "group", group)
 
-samples_of = offsets = GROUP_OFFSETS.empty
+samples = offsets = GROUP_OFFSETS.empty
 with components.guarded():
-    samples_of = queries.recent_of(view, GROUP_OFFSETS, "group", group)
-    offsets = at_newest_poll(samples_of)
+    samples = queries.recent_of(view, GROUP_OFFSETS, "group", group)
+    offsets = at_newest_poll(samples)
 
-with components.section("Members"):
-    # A poll that could not read the members leaves those of earlier ones.
-    known_at = (row["observed_at"] or view.now) - timedelta(seconds=2 * view.interval_seconds)
-    members = at_newest_poll(queries.recent_of(view, GROUP_MEMBERS, "group", group)).filter(
-        pl.col("observed_at") >= known_at
-    )
-    rates = recent_samples.latest_rates(
-        samples_of, view.interval_seconds, "committed", "consumption_per_second"
-    )
-    if row["members"] == 0:
-        components.nothing("The group has no member.", icon=":material/person_off:")
-    elif members.is_empty():
-        components.nothing("The members could not be read.", icon=":material/help:")
-    else:
-        rows = view_model.member_rows(members, offsets, decided, rates)
-        tables.show(
-            rows,
-            {
-                "client_id": Column("client", width=180),
-                "does": Column("state", help="An idle member holds no partition."),
-                "assigned_partitions": Column("partitions", "count"),
-                "consumption_per_second": Column("consumed", "rate"),
-                "load": Column("share of the load", "share"),
-                "lag": Column("lag", "count"),
-                "time_lag_seconds": Column("time lag", "duration"),
-                "host": Column("host"),
-                **{
-                    name: column
-                    for name, column in MEMBERS_MAY_HAVE.items()
-                    if rows[name].null_count() < rows.height
-                },
-            },
-            view=view,
-            key="group-members",
-            alt=f"Members of {group} with what they hold and read",
-            noun="members",
-        )
-
-with components.section(
-    "Rebalances",
-    help_text="From the log of commits. Kafka writes no reason there: it is what differs between "
-    "two generations. A member that left may have been too slow instead.",
-):
-    if rebalances.is_empty():
-        components.nothing(f"No rebalance is known {view.period}.", icon=":material/check:")
-    else:
-        tables.show(
-            rebalances.sort("rebalanced_at", "generation", descending=True),
-            {
-                "rebalanced_at": Column("at", "time", width=110),
-                "reason": Column("what changed", width="large"),
-                "members_before": Column("members before", "count"),
-                "members": Column("after", "count"),
-                "generation": Column("generation", "count"),
-                "protocol": Column("assignor", unknown="the broker's"),
-                "session_timeout_seconds": Column("session time-out", "duration", unknown=""),
-                "rebalance_timeout_seconds": Column("rebalance time-out", "duration", unknown=""),
-            },
-            view=view,
-            key="group-rebalances",
-            alt=f"Rebalances of {group}, the newest first",
-            noun="rebalances",
-        )
-
-with components.section("Partitions"):
-    table = view_model.partition_rows(decided, offsets, view.now)
-    columns = {
-        "topic": Column("topic", pinned=True, opens=(routes.TOPIC, "topic")),
-        "partition": Column("partition", "count"),
-        "label": Column("status", "status", badge_styles=list(BADGE_STYLES.values()), width=125),
-        "lag": Column("lag", "count"),
-        "time_lag_seconds": Column("time lag", "duration"),
-        "committed": Column("committed", "count"),
-        "log_end": Column("log end", "count"),
-        "lost_messages": Column(
-            "lost", "count", help="Messages that retention deleted before the group read them."
-        ),
-        "commit_age_seconds": Column(
-            "last commit", "duration", help="Time since the group last committed here."
-        ),
-        "commits_per_second": Column("commits", "rate"),
-        "last_stable": Column(
-            "last stable",
-            "count",
-            unknown="",
-            help="Where the oldest open transaction begins: who reads committed records stops.",
-        ),
-        "open_seconds": Column("open for", "duration", unknown="", help="That transaction."),
-        "member": Column("member", unknown="nobody" if row["members"] is not None else "unknown"),
-        "reason": Column("why", unknown="", width="large"),
-        "unknown_reason": Column("what is not known", unknown="", width="large"),
-    }
-    measured = ("commit_age_seconds", "commits_per_second", "last_stable", "open_seconds")
-    for optional in ("unknown_reason", *measured):
-        if table[optional].null_count() == table.height:
-            del columns[optional]
-    tables.show(
-        table,
-        columns,
-        view=view,
-        key="group-partitions",
-        alt=f"Partitions of {group} with offsets, lag and status, the worst first",
-        noun="partitions",
-    )
-    note = view_model.left_over(offsets)
-    if note is not None:
-        st.caption(escape(note))
+members.draw(view, row, samples, offsets, decided)
+members.draw_rebalances(view, group, rebalances)
+partition_table.draw(view, row, offsets, decided)
 
 with components.guarded(), st.expander("Raw facts"):
     raw = at_newest_poll(queries.recent_of(view, GROUPS, "group", group))
