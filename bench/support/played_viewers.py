@@ -13,6 +13,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState, ContextInfo
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import WebSocketException
 from websockets.typing import Origin, Subprotocol
 
 from bench.support.process_usage import usage_of_tree
@@ -89,7 +90,7 @@ async def _view(met: Played, base: str, path: str, after: float, until: float) -
                     return
                 await asyncio.sleep(timer[0])
                 state.fragment_id, state.is_auto_rerun = timer[1], True
-    except (OSError, TimeoutError) as error:
+    except (OSError, TimeoutError, WebSocketException) as error:
         met.failures.append(f"{path}: {error!r}")
 
 
@@ -106,7 +107,7 @@ async def _visits(met: Played, base: str, paths: Sequence[str], times: int) -> N
             try:
                 async with _connected(base) as socket:
                     await _run(met, socket, _at(path), path)
-            except (OSError, TimeoutError) as error:
+            except (OSError, TimeoutError, WebSocketException) as error:
                 met.failures.append(f"{path}: {error!r}")
 
 
@@ -139,8 +140,8 @@ async def _run(
         message.ParseFromString(content if isinstance(content, bytes) else b"")
         met.received_bytes += len(content)
         kind = message.WhichOneof("type")
-        if kind == "new_session":
-            state.page_script_hash = message.new_session.page_script_hash
+        if kind == "navigation":  # else the next run would be one of the first page
+            state.page_script_hash = message.navigation.page_script_hash
         elif kind == "auto_rerun":
             timer = message.auto_rerun.interval, message.auto_rerun.fragment_id
         elif kind == "delta" and message.delta.new_element.HasField("exception"):
