@@ -11,13 +11,12 @@ if _ROOT not in sys.path:  # Streamlit puts this file's folder there, not the pr
 
 import streamlit as st  # noqa: E402 (the path comes first, here and below)
 
-from app.data import context, present, queries  # noqa: E402
+from app.data import configuration, context, present, queries  # noqa: E402
 from app.style.format import duration  # noqa: E402
 from app.ui import cluster_choice, components, range_choice, refresh, routes  # noqa: E402
 from app.ui.browser import zoom  # noqa: E402
 from app.ui.frame import empty_states, login, status_bar  # noqa: E402
 from config.errors import ConfigError  # noqa: E402
-from config.load import load_from_environment  # noqa: E402
 
 _TITLED = "_titled"
 
@@ -29,7 +28,7 @@ st.set_page_config(
     initial_sidebar_state=280,
 )
 try:
-    settings = load_from_environment()
+    settings = configuration.settings()
 except ConfigError as error:
     empty_states.misconfigured(error)
     st.stop()

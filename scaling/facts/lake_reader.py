@@ -214,12 +214,17 @@ def read_groups(
         of_groups = None if names is None else read["offsets"]["topic"].unique().to_list()
         topics = read_topics(lake, now, cluster, of_groups)
     clusters = read["groups"]["cluster"].unique().to_list() if cluster is None else [cluster]
+
+    def statuses(table: Table) -> pl.DataFrame:
+        found = read_statuses(lake.current, clusters, now, table=table)
+        return found if names is None else found.filter(pl.col("group").is_in(list(names)))
+
     return GroupFrames(
         **read,
         topics=topics[0],
         partitions=topics[1],
-        statuses=read_statuses(lake.current, clusters, now),
-        partition_statuses=read_statuses(lake.current, clusters, now, table=GROUP_PARTITION_STATUS),
+        statuses=statuses(GROUP_STATUS),
+        partition_statuses=statuses(GROUP_PARTITION_STATUS),
     )
 
 
