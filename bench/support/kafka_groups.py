@@ -24,9 +24,9 @@ from bench.support.certificates import HOST
 from bench.support.far_listener import FarListener
 from bench.support.network import network
 from bench.support.poller import polled
-from collectors.kafka.protocol.connection import Connection
-from collectors.kafka.protocol.connector import Connector
 from collectors.kafka.protocol.properties import ConnectionSettings
+from collectors.kafka.protocol.transport.connection import Connection
+from collectors.kafka.protocol.transport.connector import Connector
 from config.settings import ClusterSettings
 from demo.kafka.cluster import KafkaCluster
 

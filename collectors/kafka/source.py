@@ -20,7 +20,7 @@ from collectors.kafka.poll.recall import recalled
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.librdkafka import validate
 from collectors.kafka.protocol.poll_context import PollContext
-from collectors.kafka.protocol.throttling import Throttling
+from collectors.kafka.protocol.transport.throttling import Throttling
 from collectors.kafka.sections.registry import SECTIONS
 from collectors.kafka.time_lag.recall import recalled_times
 from collectors.kafka.time_lag.timelines import CAPACITY

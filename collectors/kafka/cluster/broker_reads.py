@@ -17,8 +17,8 @@ from kafka.protocol.admin import (
 from collectors.errors import CollectorError, ProtocolError
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.error_codes import NOT_PERMITTED, reason
+from collectors.kafka.protocol.fetch.topic_records import TopicRecords
 from collectors.kafka.protocol.many_partitions import LogDirectoriesRequest
-from collectors.kafka.protocol.topic_records import TopicRecords
 from collectors.source.answer import LARGEST_LONG
 
 _CONTROLLER_MS = 1000  # how long the controller may take

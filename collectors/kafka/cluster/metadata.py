@@ -23,9 +23,9 @@ from collectors.kafka.protocol.config_answers import (
     configs_request,
 )
 from collectors.kafka.protocol.error_codes import reason
+from collectors.kafka.protocol.fetch.topic_records import native
 from collectors.kafka.protocol.many_partitions import ClusterRequest
 from collectors.kafka.protocol.partition_columns import PartitionColumns
-from collectors.kafka.protocol.topic_records import native
 from collectors.source.rows import columns_frame, distinct
 
 _TOPIC_RESOURCE = 2

@@ -17,14 +17,14 @@ from collectors.errors import CollectorError
 from collectors.kafka.cluster.metadata import PARTITIONS_SCHEMA
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.error_codes import LEADER_MOVES, NO_LEADER, NOT_TOLD, reason
-from collectors.kafka.protocol.fetch_requests import (
+from collectors.kafka.protocol.fetch.fetch_requests import (
     ANY_REPLICA,
     CONSUMER,
     READ_COMMITTED,
     READ_UNCOMMITTED,
 )
+from collectors.kafka.protocol.fetch.topic_records import AskedPartitions, TopicRecords
 from collectors.kafka.protocol.many_partitions import OffsetsRequest
-from collectors.kafka.protocol.topic_records import AskedPartitions, TopicRecords
 from collectors.source.rows import columns_frame, distinct
 
 _EARLIEST, _LATEST = -2, -1

@@ -10,14 +10,14 @@ from collectors.errors import CollectorError
 from collectors.kafka.cluster.metadata import TopicConfig
 from collectors.kafka.cluster.offsets import answered_offsets
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
-from collectors.kafka.protocol.fetch_requests import (
+from collectors.kafka.protocol.fetch.fetch_requests import (
     CONSUMER,
     EARLIEST_LOCAL,
     LATEST_TIERED,
     READ_UNCOMMITTED,
 )
+from collectors.kafka.protocol.fetch.topic_records import AskedPartitions
 from collectors.kafka.protocol.many_partitions import OffsetsRequest
-from collectors.kafka.protocol.topic_records import AskedPartitions
 
 _SETTING = "remote.storage.enable"
 _PARTITION = ["topic", "partition"]

@@ -25,8 +25,8 @@ from collectors.kafka.commit_log.partition import COMMITS_SCHEMA, PartitionCommi
 from collectors.kafka.commit_log.rebalances import MOST
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
 from collectors.kafka.protocol.error_codes import reason
-from collectors.kafka.protocol.fetch_requests import READ_UNCOMMITTED, Position, fetch_request
-from collectors.kafka.protocol.record_batches import CorruptBatchError
+from collectors.kafka.protocol.fetch.fetch_requests import READ_UNCOMMITTED, Position, fetch_request
+from collectors.kafka.protocol.fetch.record_batches import CorruptBatchError
 from collectors.kafka.protocol.threads import started
 from collectors.source.rows import frame
 from lake.schemas.tables import REBALANCES

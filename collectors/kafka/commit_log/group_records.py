@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from collectors.kafka.groups.member_protocol import decode_subscription
-from collectors.kafka.protocol.record_batches import Batch
+from collectors.kafka.protocol.fetch.record_batches import Batch
 
 CLASSIC = 2
 EPOCHS = frozenset({3, 11, 17})

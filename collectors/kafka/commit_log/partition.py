@@ -25,7 +25,7 @@ from collectors.kafka.commit_log.records import (
     ends_in_commit,
     read_commits,
 )
-from collectors.kafka.protocol.record_batches import CorruptBatchError, read_batches
+from collectors.kafka.protocol.fetch.record_batches import CorruptBatchError, read_batches
 
 WINDOW_SECONDS = 300.0
 """Over how long commits are counted."""

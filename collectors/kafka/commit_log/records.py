@@ -12,7 +12,7 @@ import struct
 from typing import NamedTuple
 
 from collectors.kafka.commit_log.group_records import TYPES, GroupRecord, read_group_record
-from collectors.kafka.protocol.record_batches import Batch
+from collectors.kafka.protocol.fetch.record_batches import Batch
 
 OFFSET_COMMIT = 1
 """The last of the two record types that are offset commits; 0 has the same key."""

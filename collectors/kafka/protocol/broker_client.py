@@ -27,9 +27,9 @@ from collectors.errors import (
     ThrottledError,
     UnreachableError,
 )
-from collectors.kafka.protocol.connection import Connection, as_it_is
-from collectors.kafka.protocol.connector import Connector
 from collectors.kafka.protocol.threads import started
+from collectors.kafka.protocol.transport.connection import Connection, as_it_is
+from collectors.kafka.protocol.transport.connector import Connector
 
 PATIENCE_SECONDS = 30.0
 """A connection that is silent this long is closed and opened anew."""

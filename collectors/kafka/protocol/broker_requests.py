@@ -22,10 +22,10 @@ from collectors.errors import (
     UnreachableError,
 )
 from collectors.kafka.protocol.broker_client import BrokerClient
-from collectors.kafka.protocol.connection import as_it_is
-from collectors.kafka.protocol.connector import Connector
 from collectors.kafka.protocol.properties import ConnectionSettings
-from collectors.kafka.protocol.throttling import Address, Throttling
+from collectors.kafka.protocol.transport.connection import as_it_is
+from collectors.kafka.protocol.transport.connector import Connector
+from collectors.kafka.protocol.transport.throttling import Address, Throttling
 
 _FORWARDED_SECONDS = 1.0
 """Patience with what a broker passes on to the controller: where there is none, it waits."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from kafka.protocol.admin import DescribeConfigsRequest
 
-from collectors.kafka.protocol.topic_records import FlexibleReader
+from collectors.kafka.protocol.fetch.topic_records import FlexibleReader
 
 _VERSION = 4
 _DYNAMIC_TOPIC_CONFIG = 1

@@ -18,14 +18,14 @@ from kafka.protocol.admin import DescribeLogDirsRequest
 from kafka.protocol.consumer import ListOffsetsRequest
 from kafka.protocol.metadata import MetadataRequest
 
-from collectors.kafka.protocol.fetch_requests import (
+from collectors.kafka.protocol.fetch.fetch_requests import (
     NEWEST_LIST_OFFSETS,
     NO_EPOCH,
     SPECIAL_TIMES_SINCE,
     list_offsets_request,
 )
+from collectors.kafka.protocol.fetch.topic_records import AskedPartitions, FlexibleReader
 from collectors.kafka.protocol.partition_columns import PartitionColumns
-from collectors.kafka.protocol.topic_records import AskedPartitions, FlexibleReader
 
 _OFFSETS = (6, 9)
 _METADATA = (10, 13)

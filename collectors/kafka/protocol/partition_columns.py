@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from collectors.kafka.protocol.topic_records import read_varint
+from collectors.kafka.protocol.fetch.topic_records import read_varint
 
 _LONG = 0x80  # of a length that takes more than one byte
 _HEAD = 14  # error, partition, leader, epoch of the leader

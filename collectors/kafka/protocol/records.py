@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from collectors.kafka.protocol.fetch_requests import READ_COMMITTED, Position, fetch_request
-from collectors.kafka.protocol.record_batches import Batch, CorruptBatchError, read_batches
+from collectors.kafka.protocol.fetch.fetch_requests import READ_COMMITTED, Position, fetch_request
+from collectors.kafka.protocol.fetch.record_batches import Batch, CorruptBatchError, read_batches
 
 PARTITION_BYTES = 256 * 2**10
 """What a broker should return of one partition; a larger batch comes whole all the same."""

@@ -11,7 +11,7 @@ from typing import Any
 from collectors.errors import CollectorError
 from collectors.kafka.protocol.broker_requests import Deadline, Wire
 from collectors.kafka.protocol.error_codes import NO_LEADER, NOT_TOLD, reason
-from collectors.kafka.protocol.fetch_requests import (
+from collectors.kafka.protocol.fetch.fetch_requests import (
     READ_UNCOMMITTED,
     Position,
     fetch_request,

@@ -208,7 +208,7 @@ def test_batches_that_the_broker_compressed(here: Names, broker: KafkaCluster, c
 def test_brokers_that_know_older_fetches(
     here: Names, broker: KafkaCluster, version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("collectors.kafka.protocol.fetch_requests._NEWEST", version)
+    monkeypatch.setattr("collectors.kafka.protocol.fetch.fetch_requests._NEWEST", version)
     topic, group = here.topic("orders", partitions=1), here.group("billing")
     here.commit(group, topic, {0: version})
     with closing(follower(broker)) as log:

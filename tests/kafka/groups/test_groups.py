@@ -17,9 +17,9 @@ from confluent_kafka.admin import (
 from kafka.protocol.metadata import FindCoordinatorRequest
 
 from collectors.kafka.groups.committed_offsets import NOT_INITIALISED
-from collectors.kafka.protocol.connection import Connection
-from collectors.kafka.protocol.connector import Connector
 from collectors.kafka.protocol.properties import ConnectionSettings
+from collectors.kafka.protocol.transport.connection import Connection
+from collectors.kafka.protocol.transport.connector import Connector
 from demo.kafka.cluster import KafkaCluster
 from tests.kafka.collecting import Poll, Poller, polling
 from tests.kafka.groups.messages import StreamsGroupHeartbeatRequest

@@ -9,7 +9,7 @@ import pytest
 
 from bench.support import synthetic_cluster as cluster
 from collectors.kafka.poll import topic_configs
-from collectors.kafka.protocol import connector
+from collectors.kafka.protocol.transport import connector
 from collectors.kafka.source import KafkaSource
 from collectors.source.shared_facts import SharedFacts
 from config.settings import ClusterSettings

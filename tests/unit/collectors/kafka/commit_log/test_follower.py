@@ -16,8 +16,8 @@ from collectors.kafka.cluster.metadata import PARTITIONS_SCHEMA, Metadata
 from collectors.kafka.commit_log import follower as module
 from collectors.kafka.commit_log.follower import NEEDS, TOPIC, CommitLog
 from collectors.kafka.protocol.broker_requests import Broker, Deadline
-from collectors.kafka.protocol.connection import as_it_is
 from collectors.kafka.protocol.many_partitions import OffsetsRequest
+from collectors.kafka.protocol.transport.connection import as_it_is
 from tests.support import eventually
 from tests.unit.collectors.kafka.commit_log import building as build
 

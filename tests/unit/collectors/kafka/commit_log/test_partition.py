@@ -17,7 +17,7 @@ from collectors.kafka.commit_log.partition import (
     WINDOW_SECONDS,
     PartitionCommits,
 )
-from collectors.kafka.protocol.record_batches import CorruptBatchError
+from collectors.kafka.protocol.fetch.record_batches import CorruptBatchError
 from tests.many_examples import with_examples
 from tests.selection import MARK
 from tests.unit.collectors.kafka.commit_log import building as build

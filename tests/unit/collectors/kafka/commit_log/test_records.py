@@ -17,7 +17,7 @@ from collectors.kafka.commit_log.records import (
     ends_in_commit,
     read_commits,
 )
-from collectors.kafka.protocol.record_batches import read_batches
+from collectors.kafka.protocol.fetch.record_batches import read_batches
 from tests.unit.collectors.kafka.commit_log import building as build
 
 TIME = 1_763_700_000_123

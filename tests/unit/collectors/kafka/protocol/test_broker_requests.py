@@ -22,11 +22,11 @@ from collectors.errors import (
 from collectors.kafka.protocol import sockets
 from collectors.kafka.protocol.broker_client import BrokerClient
 from collectors.kafka.protocol.broker_requests import Broker, Deadline, Wire
-from collectors.kafka.protocol.connection import Connection
-from collectors.kafka.protocol.connector import Connector
 from collectors.kafka.protocol.properties import ConnectionSettings
 from collectors.kafka.protocol.sockets import SocketOptions
-from collectors.kafka.protocol.throttling import Throttling
+from collectors.kafka.protocol.transport.connection import Connection
+from collectors.kafka.protocol.transport.connector import Connector
+from collectors.kafka.protocol.transport.throttling import Throttling
 from tests.support import eventually
 from tests.unit.collectors.kafka.protocol import fakebroker
 from tests.unit.collectors.kafka.protocol.fakebroker import (

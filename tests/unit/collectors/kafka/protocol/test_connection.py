@@ -12,11 +12,11 @@ from collectors.errors import (
     UnreachableError,
     UnsupportedError,
 )
-from collectors.kafka.protocol.connection import Connection
-from collectors.kafka.protocol.connector import Connector
 from collectors.kafka.protocol.messages import ConsumerGroupDescribeRequest
 from collectors.kafka.protocol.properties import ConnectionSettings
 from collectors.kafka.protocol.sockets import SocketOptions
+from collectors.kafka.protocol.transport.connection import Connection
+from collectors.kafka.protocol.transport.connector import Connector
 from tests.unit.collectors.kafka.protocol import fakebroker
 from tests.unit.collectors.kafka.protocol.fakebroker import (
     METADATA,

@@ -13,11 +13,11 @@ import pytest
 
 from bench.support.network import network
 from collectors.errors import NoAnswerError
-from collectors.kafka.protocol import connector
-from collectors.kafka.protocol.connection import Connection
-from collectors.kafka.protocol.connector import _look_again
 from collectors.kafka.protocol.properties import ConnectionSettings
 from collectors.kafka.protocol.sockets import SocketOptions
+from collectors.kafka.protocol.transport import connector
+from collectors.kafka.protocol.transport.connection import Connection
+from collectors.kafka.protocol.transport.connector import _look_again
 
 HOUR = 3600.0
 

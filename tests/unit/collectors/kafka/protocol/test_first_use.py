@@ -13,7 +13,7 @@ from kafka.protocol import api_message
 from kafka.protocol.api_header import ResponseClassRegistry
 from kafka.protocol.consumer import OffsetFetchResponse
 
-from collectors.kafka.protocol import connection
+from collectors.kafka.protocol.transport import connection
 
 VERSION = 8
 HEADER = SimpleNamespace(request_api_key=9, request_api_version=VERSION)

@@ -16,13 +16,13 @@ from kafka.protocol.consumer import ListOffsetsResponse
 from kafka.protocol.metadata import MetadataResponse
 
 from collectors.kafka.protocol.config_answers import TopicConfigsRequest
-from collectors.kafka.protocol.fetch_requests import list_offsets_request
+from collectors.kafka.protocol.fetch.fetch_requests import list_offsets_request
+from collectors.kafka.protocol.fetch.topic_records import AskedPartitions
 from collectors.kafka.protocol.many_partitions import (
     ClusterRequest,
     LogDirectoriesRequest,
     OffsetsRequest,
 )
-from collectors.kafka.protocol.topic_records import AskedPartitions
 
 WANTED = [("orders", [0, 2, 200]), ("zahlungen-ü", []), ("a" * 200, list(range(300)))]
 

@@ -13,7 +13,11 @@ from collectors.kafka.protocol.properties import (
 )
 from collectors.kafka.protocol.sasl.settings import Kerberos, OAuth, Sasl, TokenCallback
 from collectors.kafka.protocol.sockets import SocketOptions
-from collectors.kafka.protocol.tls_identity import CertificateFiles, CertificateText, KeyStore
+from collectors.kafka.protocol.tls_identity import (
+    CertificateFiles,
+    CertificateText,
+    KeyStore,
+)
 
 MADE_UP = "s3cret"
 ISSUER = "https://id.example/token"

@@ -8,7 +8,11 @@ import pytest
 from hypothesis import strategies as st
 
 from collectors.kafka.commit_log.records import MALFORMED, Commits, read_commits
-from collectors.kafka.protocol.record_batches import LARGEST_BATCH, CorruptBatchError, read_batches
+from collectors.kafka.protocol.fetch.record_batches import (
+    LARGEST_BATCH,
+    CorruptBatchError,
+    read_batches,
+)
 from tests.many_examples import with_examples
 from tests.selection import MARK
 from tests.unit.collectors.kafka.commit_log import building as build

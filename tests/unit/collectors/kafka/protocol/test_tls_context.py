@@ -10,8 +10,8 @@ import pytest
 from bench.support.certificates import key_pair
 from collectors.errors import SettingsError
 from collectors.kafka.protocol.properties import Tls
-from collectors.kafka.protocol.tls_context import TlsContexts
 from collectors.kafka.protocol.tls_identity import CertificateFiles
+from collectors.kafka.protocol.transport.tls_context import TlsContexts
 
 
 def contexts(folder: Path) -> TlsContexts:

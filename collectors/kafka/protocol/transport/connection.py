@@ -28,7 +28,7 @@ from kafka.protocol.broker_version_data import BrokerVersionData
 from collectors.errors import OF_ONE_REQUEST, CollectorError, ProtocolError
 from collectors.kafka.protocol.failures import translated
 from collectors.kafka.protocol.many_partitions import ManyPartitions
-from collectors.kafka.protocol.throttling import MOST_SECONDS
+from collectors.kafka.protocol.transport.throttling import MOST_SECONDS
 
 _LARGEST_ANSWER = 256 * 2**20
 _UNANSWERED_BYTES = 32 * 2**10

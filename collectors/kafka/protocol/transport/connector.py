@@ -21,15 +21,15 @@ from collectors.errors import (
     ProtocolError,
     SecurityError,
 )
-from collectors.kafka.protocol.connection import Connection
 from collectors.kafka.protocol.failures import translated
 from collectors.kafka.protocol.properties import ConnectionSettings
 from collectors.kafka.protocol.sasl.kerberos import Tickets
 from collectors.kafka.protocol.sasl.settings import Sasl
 from collectors.kafka.protocol.sasl.tokens import TokenProvider, Tokens
 from collectors.kafka.protocol.sockets import addresses, connect
-from collectors.kafka.protocol.throttling import Throttling
-from collectors.kafka.protocol.tls_context import TlsContexts
+from collectors.kafka.protocol.transport.connection import Connection
+from collectors.kafka.protocol.transport.throttling import Throttling
+from collectors.kafka.protocol.transport.tls_context import TlsContexts
 
 _CONNECT_SECONDS = 10.0
 """Most that TCP alone may take. The system tries again ever more rarely, we do not."""

@@ -1,0 +1,1 @@
+"""What Fetch returns: requests for records, batches, headers."""

@@ -1,0 +1,1 @@
+"""One connection to one broker: addresses, encryption, requests out and answers in."""
