@@ -7,6 +7,7 @@ that two lakes in one process never mix.
 
 from __future__ import annotations
 
+import time
 from datetime import datetime, timedelta
 from math import ceil
 
@@ -59,6 +60,10 @@ def _open_lake(uri: str, key: str, _settings: LakeSettings, _viewer: Viewer) -> 
 
 
 _WAITING_SHOWN = timedelta(seconds=2.2 * WRITTEN_EVERY_SECONDS[WAITING_COLLECTORS.name])
+
+_FEW_POLLS, _FEW_SECONDS = 3, 60.0
+_BESIDE_SECONDS = 15.0
+"""How often the polls of sources around the cluster are looked for."""
 
 KAFKA = "kafka"
 """The source of a Kafka cluster's own rows."""
@@ -243,8 +248,14 @@ def newest_collections(view: View) -> pl.DataFrame:
         Rows of ``collections``, source never null, section with the source's name where it is
         not Kafka itself.
     """
+    is_own = pl.col("source") == KAFKA
+    few = timedelta(seconds=max(_FEW_SECONDS, _FEW_POLLS * view.interval_seconds))
+    # Every page asks: what lies far back, in many files, is read again now and then only.
+    step = time.monotonic() // _BESIDE_SECONDS
+    beside = _read(view.cache_key, COLLECTIONS.name, view.cluster, SAMPLES_LENGTH, None, step, view)
+    own = _named(recent(view, COLLECTIONS, few)).filter(is_own)
     # A poll of the future, by a clock that was wrong, is none of them.
-    rows = _named(recent(view, COLLECTIONS)).filter(
+    rows = pl.concat([own, _named(beside).filter(~is_own)]).filter(
         pl.col("observed_at") <= view.now + CLOCKS_DIFFER
     )
     found = rows.filter(pl.col("observed_at") == pl.col("observed_at").max().over("source"))
