@@ -19,15 +19,15 @@ def draw(clusters: Sequence[str]) -> str:
         clusters: Those that the viewer sees, of which the first is shown where none is chosen.
     """
     named, kept = st.query_params.get(CLUSTER), st.session_state
-    if named in clusters and named != kept.get(CLUSTER):
-        kept[CLUSTER] = named
-    if kept.get(CLUSTER) not in clusters:
-        kept[CLUSTER] = clusters[0]
+    last = kept.get(CLUSTER)
+    # Set in each run, so that the browser is told in each; see range_choice.
+    kept[CLUSTER] = next((one for one in (named, last) if one in clusters), clusters[0])
     return st.selectbox("Cluster", clusters, key=CLUSTER, on_change=_chosen)
 
 
 def _chosen() -> None:
-    st.query_params[CLUSTER] = st.session_state[CLUSTER]
+    if st.session_state[CLUSTER] is not None:
+        st.query_params[CLUSTER] = st.session_state[CLUSTER]
 
 
 def asked(view: View) -> str:

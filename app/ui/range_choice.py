@@ -83,9 +83,9 @@ def _asked() -> str:
     Pages that were opened without either keep what was chosen last.
     """
     kept, text, key = st.session_state, st.query_params.get(BETWEEN), st.query_params.get(RANGE)
-    kept.setdefault(RANGE, DEFAULT_RANGE)
-    if key in RANGES and key != kept[RANGE]:
-        kept[RANGE] = key
+    # Set in each run, so that the browser is told in each: what one run sends is thrown away where
+    # the next begins before it arrived, and the browser would show, and choose, nothing.
+    kept[RANGE] = key if key in RANGES else kept.get(RANGE) or DEFAULT_RANGE
     if text or key or BETWEEN not in kept:
         kept[BETWEEN] = text or ""
     return str(kept[BETWEEN])
@@ -102,8 +102,9 @@ def show(start: datetime, end: datetime) -> None:
 
 
 def _end_now() -> None:
-    # At once: each change of the address is an entry of the history.
-    st.query_params.update({RANGE: st.session_state[RANGE], BETWEEN: ""})
+    if st.session_state[RANGE] is not None:
+        # At once: each change of the address is an entry of the history.
+        st.query_params.update({RANGE: st.session_state[RANGE], BETWEEN: ""})
 
 
 def _show_chosen(zone: tzinfo) -> None:

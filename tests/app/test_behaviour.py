@@ -509,3 +509,24 @@ def test_the_tab_is_named_once_with_what_is_to_be_acted_on(
     tab_titles.clear()
     test.run()
     assert tab_titles == [title]
+
+
+def test_each_run_tells_the_browser_which_range_and_cluster_are_chosen(
+    filled: Path, open_page: Open
+) -> None:
+    """What a run sent is thrown away where the next one begins before the browser got it."""
+    test = open_page(filled, "rules", range="6h")
+    for _ in range(2):
+        test.run()
+        control = test.segmented_control(key="range")
+        assert (control.value, control.proto.set_value) == ("6h", True)
+        assert test.selectbox(key="cluster").proto.set_value
+
+
+def test_a_browser_that_shows_no_range_does_not_change_the_address(
+    filled: Path, open_page: Open
+) -> None:
+    test = open_page(filled, "rules", range="6h")
+    test.segmented_control(key="range").set_value(None).run()
+    assert test.query_params["range"] == "6h"
+    assert test.segmented_control(key="range").value == "6h"
