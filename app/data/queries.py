@@ -264,6 +264,12 @@ def newest_collections(view: View) -> pl.DataFrame:
     return pl.concat([_named(newest(view, COLLECTIONS)), found])
 
 
+def was_read(view: View, section: str) -> bool:
+    """Return whether the newest poll of the cluster could read one of Kafka's sections."""
+    rows = newest_collections(view).filter(pl.col("source") == KAFKA, pl.col("section") == section)
+    return bool((rows["status"] != "failed").all())
+
+
 def _named(rows: pl.DataFrame) -> pl.DataFrame:
     source = pl.col("source").fill_null(KAFKA)
     return rows.with_columns(

@@ -6,13 +6,14 @@ from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 
 from app.data.context import View
-from app.data.history import History
+from app.data.history import TIME, History
 from app.data.time_range import SHORTEST
 from app.style.charts.base import Axis, ChartEvent
 from app.style.format import clock, duration
 
 _MUCH = 0.1
 """A part of a range of which it is worth saying that nothing is known."""
+_LATE_STEPS = 1.5
 
 
 def page_axis(view: View, history: History, events: tuple[ChartEvent, ...] = ()) -> Axis:
@@ -37,7 +38,27 @@ def note_of(view: View, history: History) -> str | None:
         until = clock(history.generated_until, view.zone, now=view.now)
         what = f"Shaded, up to {until}: generated for seasons and comparisons, not measured."
         return f"{what} {said}" if said else what
-    return history.note or said
+    if history.note or said or view.range.end is not None:
+        return history.note or said
+    last = history.frame[TIME].max()
+    return drawn_up_to(last, history.step_seconds, zone=view.zone, now=view.now)
+
+
+def drawn_up_to(last: object, step_seconds: float, *, zone: tzinfo, now: datetime) -> str | None:
+    """Say where lines end that lag behind the figures beside them; None where they do not.
+
+    Args:
+        last: The last moment with a value, which stands for a step.
+        step_seconds: How long that is.
+        zone: The viewer's.
+        now: The present.
+    """
+    if not isinstance(last, datetime):
+        return None
+    end = last + timedelta(seconds=step_seconds)
+    if now - end <= timedelta(seconds=max(_LATE_STEPS * step_seconds, 60.0)):
+        return None
+    return f"Drawn up to {clock(end, zone, now=now)}: the newest minute that is complete."
 
 
 def how_much(

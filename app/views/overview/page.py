@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 import streamlit as st
 
-from app.data import history_queries, present
+from app.data import history_queries, present, queries
 from app.data.context import current
 from app.data.history import CLUSTER, DEAD_LETTER
 from app.style.charts.lines import Line, columns_chart, series_chart
@@ -35,7 +35,10 @@ if groups is None or cluster is None or alerts is None:
     st.stop()
 
 found = view_model.causes(alerts)
-title, detail = view_model.headline(found, groups, cluster)
+brokers_read = True
+with components.guarded():
+    brokers_read = queries.was_read(view, "brokers")
+title, detail = view_model.headline(found, groups, cluster, brokers_read=brokers_read)
 unreadable = present.unreadable(view)
 if unreadable and not found:
     title = "What needs you is not known"

@@ -73,13 +73,24 @@ def _is_symptom(alerts: pl.DataFrame) -> pl.Expr:
 
 
 def headline(
-    found: Sequence[Cause], groups: pl.DataFrame, cluster: pl.DataFrame
+    found: Sequence[Cause],
+    groups: pl.DataFrame,
+    cluster: pl.DataFrame,
+    *,
+    brokers_read: bool = True,
 ) -> tuple[str, str]:
-    """Return the sentence of the Overview, and the one below it."""
+    """Return the sentence of the Overview, and the one below it.
+
+    Args:
+        found: What needs somebody.
+        groups: Rows of ``group_status``.
+        cluster: The row of ``cluster_status``.
+        brokers_read: Whether the newest poll read the brokers: one may have gone since.
+    """
     symptoms = sum(len(cause.symptoms) for cause in found)
     folded = f", {count(symptoms, 'symptom')} folded under causes" if symptoms else ""
     title = incidents.numbers([cause.alert["severity"] for cause in found])
-    return title, f"{_groups_sentence(groups)}. {_brokers_sentence(cluster)}{folded}."
+    return title, f"{_groups_sentence(groups)}. {_brokers_sentence(cluster, brokers_read)}{folded}."
 
 
 def shown(found: Sequence[Cause]) -> tuple[list[Cause], list[Cause]]:
@@ -201,14 +212,14 @@ def _groups_sentence(groups: pl.DataFrame) -> str:
     return f"{total}, {of_all} {', '.join(states)}"
 
 
-def _brokers_sentence(cluster: pl.DataFrame) -> str:
+def _brokers_sentence(cluster: pl.DataFrame, brokers_read: bool) -> str:
     row = cluster.row(0, named=True) if cluster.height else None
     if row is None or row["brokers"] is None:
         return "Whether all brokers are up is unknown"
     missing = len(row["missing_brokers"] or ())
     if missing:
         return f"{missing} of {count(row['brokers'], 'broker')} missing"
-    return "All brokers up"
+    return "All brokers up" if brokers_read else "Whether all brokers are up is not known now"
 
 
 def course(frame: pl.DataFrame, value: str) -> list[float | None]:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.ui.time_axis import how_much
+from app.ui.time_axis import drawn_up_to, how_much
 
 NOW = datetime(2026, 11, 25, 15, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -25,3 +25,20 @@ def test_a_range_of_which_little_is_known_says_how_much(
     first: datetime | None, said: str | None
 ) -> None:
     assert how_much(first, NOW - 90 * DAY, NOW, zone=UTC, now=NOW) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "step_seconds", "said"),
+    [
+        pytest.param(120, 60, None, id="the minute that runs"),
+        pytest.param(300, 60, "Drawn up to 14:56", id="minutes late"),
+        pytest.param(5000, 3600, None, id="the hour that runs"),
+        pytest.param(60, 15, None, id="samples"),
+    ],
+)
+def test_lines_that_lag_behind_the_figures_say_where_they_end(
+    seconds: int, step_seconds: float, said: str | None
+) -> None:
+    found = drawn_up_to(NOW - timedelta(seconds=seconds), step_seconds, zone=UTC, now=NOW)
+    assert (found if said is None else (found or "")[: len(said)]) == said
+    assert drawn_up_to(None, step_seconds, zone=UTC, now=NOW) is None

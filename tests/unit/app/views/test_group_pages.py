@@ -464,6 +464,12 @@ def test_the_sentence_of_the_overview() -> None:
         f"Lag total {short(1000)} without 1 group that could not be read in full, "
         "of 2 groups 1 stalled. 1 of 3 brokers missing.",
     )
+    up = cluster.with_columns(pl.lit([], pl.List(pl.Int32)).alias("missing_brokers"))
+    said = {
+        read: overview_view_model.headline(found, groups, up, brokers_read=read)[1].split(". ")[1]
+        for read in (True, False)
+    }
+    assert said == {True: "All brokers up.", False: "Whether all brokers are up is not known now."}
     nothing = overview_view_model.headline([], statuses(), cluster.clear())
     assert nothing == (
         "Nothing needs you",
