@@ -158,12 +158,17 @@ def story(alert_id: str, label: str = "incident") -> Target:
 def span(incident: Incident, view: View) -> str:
     """Write when an incident was: ``since 18:43``, or ``18:43, for 6 min``.
 
-    One without a date of its own was so when it was first looked at: ``before 18:43``.
+    One without a date of its own was so when it was first looked at; see ``beginning``.
     """
     began = clock(moment(incident.cause.began_at), view.zone, now=view.now)
     if incident.ended_at is None:
-        return f"{'before' if incident.cause.since is None else 'since'} {began}"
+        return beginning(began, at_least=incident.cause.since is None)
     return f"{began}, for {duration(incident.ended_at - incident.cause.began_at)}"
+
+
+def beginning(began: str, *, at_least: bool) -> str:
+    """Write since when something is so, which may be since earlier: never like a deadline."""
+    return f"{began} or before" if at_least else f"since {began}"
 
 
 def last_seen(at: datetime | None, now: datetime, zone: tzinfo, interval_seconds: float) -> str:

@@ -58,7 +58,7 @@ with heading, st.container(horizontal=True, vertical_alignment="center"):
 since = ""
 if row["since"] is not None and status is not Status.OK:
     when = clock(row["since"], view.zone, now=view.now)
-    since = f" Since{' before' if row['since_at_least'] else ''} **{when}**."
+    since = f" Since **{when}**{' or before' if row['since_at_least'] else ''}."
 retention = ""
 if row["data_loss_at"] is not None and row["data_loss_at"] - view.now <= incidents.DEADLINE_SHOWN:
     left = time_left((row["data_loss_at"] - view.now).total_seconds())

@@ -156,9 +156,8 @@ def items(
         since = alert["since"]
         when = ""
         if since is not None:
-            when = (
-                f"{'before' if alert['since_at_least'] else 'since'} {clock(since, zone, now=now)}"
-            )
+            began = clock(since, zone, now=now)
+            when = incidents.beginning(began, at_least=alert["since_at_least"])
         rows.append(
             Item(
                 id=alert["fingerprint"],
