@@ -76,8 +76,10 @@ _CAVEATS: dict[CaveatLevel, tuple[str, str]] = {
 }
 
 
-def headline(advice: Recommendation) -> str:
+def headline(advice: Recommendation, older: Overtaken | None = None) -> str:
     """Return the advice in a line: ``payments: 4 → 6 consumers``."""
+    if older is not None and advice.kind is AdviceKind.KEEP:
+        return f"{advice.subject}: no advice yet on what it does now"
     return f"{advice.subject}: {change(advice)}"
 
 
@@ -152,12 +154,8 @@ def card(
         older: What is newer than the advice, which is subdued then.
     """
     say = st.markdown if older is None else st.caption
-    title = f"**{escape(headline(advice))}**"
-    if older is not None:
-        said = headline(advice)
-        if advice.kind is AdviceKind.KEEP:
-            said = f"{advice.subject}: no advice yet on what it does now"
-        title = f":gray[{escape(said)}]"
+    said = escape(headline(advice, older))
+    title = f"**{said}**" if older is None else f":gray[{said}]"
     with st.container(border=True, key=key):
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"

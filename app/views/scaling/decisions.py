@@ -159,7 +159,7 @@ def items(
                 else "",
                 step="" if consequence in said else consequence[2],
                 link=Target(
-                    label=advice_cards.headline(advice),
+                    label=advice_cards.headline(advice, newer),
                     page=routes.SCALING,
                     parameters={PARAMETER: name},
                 ),
