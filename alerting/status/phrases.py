@@ -56,10 +56,16 @@ def time_left(seconds: float) -> str:
     A deadline moves with the rates from poll to poll: no finer than anybody could act on it, and
     the sentence stands still meanwhile.
     """
+    at_least = in_steps(seconds)
+    return f"in {duration(at_least)}" if at_least else f"within {duration(_SOON_SECONDS)}"
+
+
+def in_steps(seconds: float) -> float:
+    """Return the time left as ``time_left`` writes it; zero: sooner than anybody acts by."""
     if seconds < _SOON_SECONDS:
-        return f"within {duration(_SOON_SECONDS)}"
+        return 0.0
     size = 60 if seconds < 3600 else 600 if seconds < 36_000 else 3600
-    return f"in {duration(seconds // size * size)}"
+    return seconds // size * size
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:

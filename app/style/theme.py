@@ -91,7 +91,7 @@ WATCH = BadgeStyle(
     meaning="It may become a problem.",
 )
 URGENT = BadgeStyle(
-    word="urgent",
+    word="act now",
     symbol="●",
     icon=":material/error:",
     colour="red",

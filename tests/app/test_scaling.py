@@ -54,7 +54,7 @@ def test_a_change_is_a_row_and_the_chosen_one_has_its_card(open_page: Open, advi
 def test_the_most_urgent_row_is_chosen_until_another_one_is(open_page: Open, advised: Path) -> None:
     test = open_page(advised, "scaling")
     assert [one["id"] for one in listed(test) if one["is_chosen"]] == [listed(test)[0]["id"]]
-    assert listed(test)[0]["badge"]["label"].endswith("urgent")
+    assert listed(test)[0]["badge"]["label"].endswith("act now")
     # What is advised on a group changes; the address still leads to the group.
     test = open_page(advised, "scaling", advice="group:payments:hot_partition:0")
     assert "group:payments:add_consumers:0" in [

@@ -12,6 +12,7 @@ from app.style import theme
 from app.style.format import count, duration, escape, exact, rate, share, thin
 from app.style.theme import BadgeStyle
 from app.ui import components, routes
+from app.ui.advice.overtaken import OLDER, Overtaken
 from scaling.advice.model import (
     AdviceKind,
     AdviceSeverity,
@@ -75,8 +76,10 @@ _CAVEATS: dict[CaveatLevel, tuple[str, str]] = {
 }
 
 
-def headline(advice: Recommendation) -> str:
+def headline(advice: Recommendation, older: Overtaken | None = None) -> str:
     """Return the advice in a line: ``payments: 4 → 6 consumers``."""
+    if older is not None and advice.kind is AdviceKind.KEEP:
+        return f"{advice.subject}: no advice yet on what it does now"
     return f"{advice.subject}: {change(advice)}"
 
 
@@ -88,7 +91,10 @@ def change(advice: Recommendation) -> str:
     return WORDS[advice.kind]
 
 
-_HOT = ("hot partitions", "share of the busiest partition")
+HOT_PARTITIONS = "hot partitions"
+"""The figure that names the hot partitions, with their topic."""
+
+_HOT = (HOT_PARTITIONS, "share of the busiest partition")
 """The figures that say which partition is hot, and how hot."""
 
 
@@ -107,6 +113,11 @@ IS_CHANGE = ~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.val
 """Whether following the advice of a row of ``recommendations`` changes something."""
 
 
+def badge_style(advice: Recommendation, older: Overtaken | None) -> BadgeStyle:
+    """Return how urgent advice looks; what is no answer any more is not urgent."""
+    return OLDER if older is not None and older.is_void else BADGE_STYLES[advice.severity]
+
+
 def summary(rows: pl.DataFrame) -> str:
     """Return how many changes ``recommendations`` advise, as the headline of the page of advice."""
     changes = rows.filter(IS_CHANGE)
@@ -121,7 +132,7 @@ def summary(rows: pl.DataFrame) -> str:
     else:
         title = f"{count(changes.height, 'change')} advised"
         parts = [
-            *([f"{urgent} urgent"] if urgent else []),
+            *([f"{urgent} to act on now"] if urgent else []),
             *([f"{ahead} before the next peak"] if ahead else []),
             *([f"{count(saved, 'consumer')} can be saved"] if saved else []),
         ]
@@ -131,13 +142,25 @@ def summary(rows: pl.DataFrame) -> str:
     return title
 
 
-def card(advice: Recommendation, *, key: str, link: str | None = None) -> None:
-    """Draw a recommendation with its evidence, what may go wrong and the lines to run."""
+def card(
+    advice: Recommendation, *, key: str, link: str | None = None, older: Overtaken | None = None
+) -> None:
+    """Draw a recommendation with its evidence, what may go wrong and the lines to run.
+
+    Args:
+        advice: The recommendation.
+        key: The card's name on the page.
+        link: The page of its subject; None: this page is.
+        older: What is newer than the advice, which is subdued then.
+    """
+    say = st.markdown if older is None else st.caption
+    said = escape(headline(advice, older))
+    title = f"**{said}**" if older is None else f":gray[{said}]"
     with st.container(border=True, key=key):
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
         ):
-            st.markdown(f"**{escape(headline(advice))}**", width="content")
+            st.markdown(title, width="content")
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
                 if link is not None:
                     routes.link(
@@ -146,10 +169,12 @@ def card(advice: Recommendation, *, key: str, link: str | None = None) -> None:
                         {link: advice.subject},
                         help_text=f"The page of {escape(advice.subject)}",
                     )
-                components.badge(BADGE_STYLES[advice.severity])
-        st.markdown(escape(thin(advice.reason)))
+                components.badge(badge_style(advice, older))
+        if older is not None:
+            st.markdown(escape(older.sentence))
+        say(escape(thin(advice.reason)))
         if advice.consequence:
-            st.markdown(f":gray[If nothing is done:] {escape(thin(advice.consequence))}")
+            say(f":gray[If nothing is done:] {escape(thin(advice.consequence))}")
         _needs(advice, key)
         if advice.keda is not None:
             st.caption(

@@ -12,21 +12,24 @@ import streamlit as st
 from app.data import history_queries, present, queries
 from app.data.background import Background
 from app.data.context import View
-from app.style.format import clock
-from app.ui import components, refresh
+from app.style.format import age, clock
+from app.ui import components, refresh, routes
 from app.ui.advice import advice_cards
+from app.ui.advice.overtaken import IN_SYNC, Known
 from config.scaling import ScalingSettings
 from lake.errors import LakeError
+from lake.schemas.current import GROUP_STATUS, TOPIC_STATUS
 from lake.schemas.tables import RECOMMENDATIONS
 from lake.storage.store import Lake
 from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
-from scaling.advice.model import Subject
+from scaling.advice.model import AdviceKind, Subject
 from scaling.advice.stored_advice import Standing, most_urgent_first, standing
 from scaling.evaluate import evaluate
 from scaling.facts.group_facts import GroupFacts
 from scaling.facts.lake_reader import read_group
 
 EVALUATED_AGAIN_AFTER = timedelta(minutes=1)
+_AGE_SHOWN = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,10 +104,54 @@ def of_groups(view: View, groups: Collection[str]) -> dict[str, str]:
         advice_cards.IS_CHANGE,
         pl.col("subject").is_in(list(groups)),
     ).unique("subject", keep="first", maintain_order=True)
-    return {
-        row["subject"]: advice_cards.in_a_line(from_row(row))
-        for row in on_groups.iter_rows(named=True)
-    }
+    now_known = known(view, on_groups)
+    lines = {}
+    for row in on_groups.iter_rows(named=True):
+        older = now_known.overtakes(row, zone=view.zone, now=view.now)
+        if older is None or not older.is_void:
+            lines[row["subject"]] = advice_cards.in_a_line(from_row(row))
+    return lines
+
+
+def known(view: View, rows: pl.DataFrame) -> Known:
+    """Return what groups and topics do now that may be newer than rows of ``recommendations``.
+
+    Raises:
+        LakeError: It cannot be read.
+    """
+    if rows.is_empty():
+        return Known()
+    about, oldest = rows["subject"].unique().to_list(), rows["confirmed_at"].min()
+    # Few of ten thousand groups have changed in the minutes since, and few topics are out of sync.
+    groups, topics = present.rows(view, GROUP_STATUS), present.rows(view, TOPIC_STATUS)
+    return Known.of(
+        groups.filter(pl.col("since") > oldest, pl.col("group").is_in(about)),
+        topics.filter(pl.col("replication").ne_missing(IN_SYNC), pl.col("topic").is_in(about)),
+    )
+
+
+def hot_partitions_of(rows: pl.DataFrame, topic: str) -> pl.DataFrame:
+    """Return the advice to groups on hot partitions of a topic.
+
+    Args:
+        rows: Rows of ``recommendations``.
+        topic: The topic, which the figures behind such advice name with the partitions.
+    """
+    on_hot = rows.filter(
+        pl.col("subject_kind") == Subject.GROUP,
+        pl.col("kind") == AdviceKind.HOT_PARTITION,
+        pl.col("evidence").str.contains(topic, literal=True),
+    )
+    is_here = [
+        any(
+            name.rpartition("-")[0] == topic
+            for one in from_row(row).evidence
+            if one.name == advice_cards.HOT_PARTITIONS
+            for name in str(one.value).split(", ")
+        )
+        for row in on_hot.iter_rows(named=True)
+    ]
+    return on_hot.filter(pl.Series(is_here, dtype=pl.Boolean))
 
 
 def words(given: CurrentAdvice, view: View) -> str:
@@ -117,6 +164,8 @@ def words(given: CurrentAdvice, view: View) -> str:
         when = "The advice of the last ten minutes is being evaluated"
     else:
         when = f"As of {clock(given.as_of, view.zone, now=view.now)}"
+        old = view.now - given.as_of
+        when += f", {age(old.total_seconds())}" if old > _AGE_SHOWN else ""
     if given.as_of is not None and given.as_of == given.given_at:
         return f"{when}, by the history service."
     last = (
@@ -135,8 +184,18 @@ def draw(view: View, kind: Subject, subject: str) -> None:
     for error in given.errors:
         components.show_broken(error)
     about = given.rows.filter(pl.col("subject_kind") == kind, pl.col("subject") == subject)
-    for position, row in enumerate(about.iter_rows(named=True)):
-        advice_cards.card(from_row(row), key=f"{kind}-advice-{position}")
+    hot = hot_partitions_of(given.rows, subject) if kind is Subject.TOPIC else about.clear()
+    shown = pl.concat([hot, about])
+    now_known = Known()
+    with components.guarded():
+        now_known = known(view, shown)
+    for position, row in enumerate(shown.iter_rows(named=True)):
+        advice_cards.card(
+            from_row(row),
+            key=f"{kind}-advice-{position}",
+            link=routes.GROUP if position < hot.height else None,
+            older=now_known.overtakes(row, zone=view.zone, now=view.now),
+        )
     if about.is_empty() and not given.is_pending:
         components.nothing("There is no advice on it yet.", icon=":material/hourglass:")
     st.caption(words(given, view))

@@ -24,7 +24,8 @@ LEAST_COVERAGE = 0.75
 def draw(view: View, subject: str, name: str) -> None:
     """Draw the next hours' arrival, its band and how such forecasts did; or why there are none."""
     numbers = forecast(view, subject, name)
-    if numbers is None:
+    if isinstance(numbers, str):
+        components.nothing(numbers, icon=":material/hourglass:")
         return
     table = GROUP_HISTORY if subject == "group" else TOPIC_HISTORY
     past = history_queries.past_day(view, table, subject, name)
@@ -46,27 +47,21 @@ def draw(view: View, subject: str, name: str) -> None:
     )
 
 
-def forecast(view: View, subject: str, name: str) -> pl.DataFrame | None:
-    """Return the rows of a forecast of arrival, soonest first; None: the page says why not."""
+def forecast(view: View, subject: str, name: str) -> pl.DataFrame | str:
+    """Return the rows of a forecast of arrival, soonest first, or why there are none."""
     rows = _rows(view, subject, name)
     numbers = _numbers(rows)
     if numbers.is_empty():
         reason = rows["reason"].drop_nulls().to_list()
-        components.nothing(
-            f"There is no forecast: {escape(reason[0])}."
-            if reason
-            else "No forecast was made yet.",
-            icon=":material/hourglass:",
+        return (
+            f"There is no forecast: {escape(reason[0])}." if reason else "No forecast was made yet."
         )
-        return None
     one = numbers.row(0, named=True)
     if not holds(one):
-        components.nothing(
+        return (
             f"No forecast is drawn: of {one['held_back_hours']} hours held back only "
-            f"{one['coverage_90']:.0%} lay inside the band that should hold 90 %.",
-            icon=":material/help:",
+            f"{one['coverage_90']:.0%} lay inside the band that should hold 90 %."
         )
-        return None
     return numbers
 
 

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any
 
 import polars as pl
 
+from alerting.status.phrases import in_steps
 from app.style.format import clock, thin
 from app.ui import incidents, routes
 from app.ui.advice import advice_cards
+from app.ui.advice.overtaken import Overtaken
 from app.ui.browser.items import Item, Target
 from scaling.advice.advice_table import from_row
-from scaling.advice.model import AdviceKind, Confidence, Evidence, Recommendation, Subject
+from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
+    Confidence,
+    Evidence,
+    Recommendation,
+    Subject,
+)
 
 PARAMETER = "advice"
 """The parameter of the address that names the chosen row."""
@@ -28,6 +38,7 @@ LINKS = {
 """The page of each kind of subject."""
 
 _WORDS = 14
+_NONE: Mapping[str, Overtaken] = {}
 
 _FIGURES: Mapping[AdviceKind, tuple[str, ...]] = {
     AdviceKind.RETENTION_DEADLINE: ("retention used", "oldest unread message"),
@@ -84,10 +95,35 @@ def chosen(rows: pl.DataFrame, asked: str | None) -> dict[str, Any] | None:
     return next((row for row in found if row_id(row) == asked), found[0] if found else None)
 
 
+def soonest_first(
+    rows: pl.DataFrame, deadlines: Mapping[str, datetime | None], now: datetime
+) -> pl.DataFrame:
+    """Return rows in their order, the urgent ones by when messages are deleted: now comes first.
+
+    Args:
+        rows: Rows of ``recommendations``, the most urgent first.
+        deadlines: When messages of each group are deleted.
+        now: The present.
+    """
+
+    def key(row: Mapping[str, Any]) -> tuple[bool, float]:
+        at = deadlines.get(row["subject"]) if row["subject_kind"] == Subject.GROUP else None
+        left = math.inf if at is None else (at - now).total_seconds()
+        # As it is written: rows do not change places with each poll.
+        return left >= 1, in_steps(left) if at is not None else left
+
+    is_urgent = pl.col("severity") == AdviceSeverity.ACT_NOW
+    urgent = rows.filter(is_urgent)
+    order = [key(row) for row in urgent.iter_rows(named=True)]
+    by_deadline = sorted(range(len(order)), key=order.__getitem__)
+    return pl.concat([urgent[by_deadline], rows.filter(is_urgent.not_())])
+
+
 def items(
     rows: pl.DataFrame,
     deadlines: Mapping[str, datetime | None],
     *,
+    older: Mapping[str, Overtaken] = _NONE,
     picked: str | None,
     now: datetime,
     zone: tzinfo,
@@ -98,34 +134,39 @@ def items(
     Args:
         rows: The rows, in their order.
         deadlines: When messages of each group are deleted, as the other pages say.
+        older: What is newer than advice, by the names of rows.
         picked: The name of the row whose card is shown.
         now: The present.
         zone: The viewer's zone.
         withdrawn: Whether the newest round did not give this advice.
     """
     found = []
+    said = set()
     for row in rows.iter_rows(named=True):
         advice, name = from_row(row), row_id(row)
+        newer = older.get(name)
+        consequence = (advice.subject_kind, advice.subject, _if_nothing(advice))
         word, at = ("last given", "confirmed_at") if withdrawn else ("since", "valid_from")
         found.append(
             Item(
                 id=name,
-                badge=advice_cards.BADGE_STYLES[advice.severity],
+                badge=advice_cards.badge_style(advice, newer),
                 what=advice.subject,
                 when=f"{word} {clock(row[at], zone, now=now)}",
-                why=why(advice),
+                why=why(advice) if newer is None else f"Older than {newer.now}",
                 until=incidents.deadline(deadlines.get(advice.subject), now)
                 if advice.subject_kind is Subject.GROUP
                 else "",
-                step=_if_nothing(advice),
+                step="" if consequence in said else consequence[2],
                 link=Target(
-                    label=advice_cards.headline(advice),
+                    label=advice_cards.headline(advice, newer),
                     page=routes.SCALING,
                     parameters={PARAMETER: name},
                 ),
                 is_chosen=name == picked,
             )
         )
+        said.add(consequence)
     return found
 
 

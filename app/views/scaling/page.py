@@ -7,9 +7,10 @@ import streamlit as st
 
 from app.data import present
 from app.data.context import current
-from app.style.format import count, escape, thin
+from app.style.format import clock, count, escape, thin
 from app.ui import components
 from app.ui.advice import advice_cards, current_advice
+from app.ui.advice.overtaken import Known, Overtaken
 from app.ui.browser import items
 from app.ui.frame import empty_states, status_bar
 from app.views.scaling import decisions, view_model, what_if
@@ -30,28 +31,46 @@ for one in given.errors:
     errors.setdefault(str(one).partition(":")[0], one)
 
 found = given.rows
-changes = found.filter(advice_cards.IS_CHANGE)
 polled_at = status_bar.newest_poll_at(view)
 is_stale = polled_at is not None and empty_states.is_stale(view, polled_at)
 unknown = found.filter(pl.col("severity") == AdviceSeverity.UNKNOWN)
-kept = found.filter(pl.col("kind") == AdviceKind.KEEP)
+deadlines = {}
+every_given = pl.concat([found, given.withdrawn])
+known = Known()
+try:
+    deadlines = dict(present.rows(view, GROUP_STATUS).select("group", "data_loss_at").iter_rows())
+    known = current_advice.known(view, every_given)
+except LakeError as unread:
+    errors.setdefault(str(unread).partition(":")[0], unread)
+older: dict[str, Overtaken] = {}
+void = []
+may_be_older = pl.col("subject").is_in([*known.groups, *known.topics])
+for about in every_given.with_row_index("at").filter(may_be_older).iter_rows(named=True):
+    newer = known.overtakes(about, zone=view.zone, now=view.now)
+    if newer is not None:
+        older[decisions.row_id(about)] = newer
+        # What replicas do is a matter of brokers: it is marked, and no advice to give anew.
+        if newer.is_void and about["subject_kind"] == Subject.GROUP:
+            void.append(about["at"])
+is_void = pl.int_range(found.height, eager=True).is_in(void)
+changes = decisions.soonest_first(found.filter(advice_cards.IS_CHANGE), deadlines, view.now)
+is_keep = pl.col("kind") == AdviceKind.KEEP
+kept = found.filter(is_keep, ~is_void)
+overtaken = found.filter(is_keep, is_void)
 components.headline(
     "Advice cannot be given"
     if found.is_empty() and (errors or given.is_left_out or is_stale)
     else "Advice is being evaluated"
     if given.is_pending
-    else advice_cards.summary(found),
+    else advice_cards.summary(found.filter(~is_void))
+    + (f", {is_void.sum()} older than what is so now" if is_void.any() else ""),
     "Nothing here is applied: each change is for a person or a pipeline to make.",
 )
 st.caption(current_advice.words(given, view))
 for unreadable in errors.values():
     components.show_broken(unreadable)
 
-deadlines = {}
-with components.guarded():
-    status = present.rows(view, GROUP_STATUS)
-    deadlines = dict(status.select("group", "data_loss_at").iter_rows())
-every = pl.concat([changes, given.withdrawn, unknown, kept])
+every = pl.concat([changes, overtaken, given.withdrawn, unknown, kept])
 asked = st.query_params.get(decisions.PARAMETER)
 row = decisions.chosen(every, asked)
 picked = None if row is None else decisions.row_id(row)
@@ -64,6 +83,7 @@ def draw(listed: pl.DataFrame, key: str, alt: str, *, withdrawn: bool = False) -
         decisions.items(
             shown,
             deadlines,
+            older=older,
             picked=picked,
             now=view.now,
             zone=view.zone,
@@ -79,11 +99,11 @@ def draw(listed: pl.DataFrame, key: str, alt: str, *, withdrawn: bool = False) -
 
 if not changes.is_empty():
     draw(changes, "changes", "Changes that are advised, the most urgent first")
-elif not found.is_empty():
+elif not found.is_empty() and overtaken.is_empty():
     components.nothing("No group and no topic needs a change.", icon=":material/check:")
-elif is_stale and not given.is_pending:
+elif found.is_empty() and is_stale and not given.is_pending:
     components.nothing("Advice is about the present: it comes back with the polls.")
-elif not errors and not given.is_pending and not given.is_left_out:
+elif found.is_empty() and not errors and not given.is_pending and not given.is_left_out:
     components.nothing(
         "No group and no topic is known yet: advice comes with the first polls.",
         icon=":material/hourglass:",
@@ -96,9 +116,21 @@ if asked is not None and row is None and not found.is_empty():
 if row is not None:
     advice = from_row(row)
     st.header(escape(advice.subject), anchor=False)
-    advice_cards.card(advice, key="chosen", link=decisions.LINKS.get(advice.subject_kind))
+    advice_cards.card(
+        advice,
+        key="chosen",
+        link=decisions.LINKS.get(advice.subject_kind),
+        older=older.get(decisions.row_id(row)),
+    )
+if not overtaken.is_empty():
+    st.caption("What was to be kept as it is, and has changed since:")
+    draw(overtaken, "overtaken", "What was to be kept as it is, and has changed since")
 if not given.withdrawn.is_empty():
-    st.caption("Given ten minutes ago and not now; these go unless they are given again:")
+    before, newest = (
+        clock(at, view.zone, now=view.now)
+        for at in (given.withdrawn.item(0, "confirmed_at"), given.as_of)
+    )
+    st.caption(f"Given at {before} and not at {newest}; these go unless they are given again:")
     draw(given.withdrawn, "withdrawn", "Changes that are not advised any more", withdrawn=True)
 if not unknown.is_empty():
     with st.expander(f"{unknown.height} cannot be evaluated"):

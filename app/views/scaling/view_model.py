@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 import polars as pl
 import streamlit as st
@@ -9,6 +11,7 @@ import streamlit as st
 from alerting.status.model import PartitionStatus
 from app.data import history_queries
 from app.data.context import View
+from app.data.history import History
 from app.style.charts.advice import Limit, Load, forecast_chart, load_chart, skew_chart
 from app.style.charts.base import Axis
 from app.style.charts.lines import Line, columns_chart
@@ -28,78 +31,108 @@ _MOST_ROWS = 200
 
 
 def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
-    """Draw what the advice on a group was taken from: four figures."""
+    """Draw what the advice on a group was taken from; a line says which figures it has not."""
     asked = inputs(facts)
-    left, right = st.columns(2, gap="small")
-    with left, components.section("Load against capacity"):
-        if asked is None:
-            components.nothing(_why_not(facts), icon=":material/help:")
+    figures: dict[str, Callable[[], None]] = {}
+    lacking: dict[str, str] = {}
+    if asked is None:
+        lacking["Load against capacity"] = _why_not(facts)
+    else:
+        figures["Load against capacity"] = lambda: _load(view, facts, asked, proposed)
+    rates = [
+        (_name(facts, p.status), p.status.numbers.arrival_per_second)
+        for p in facts.partitions
+        if p.status.subscribed
+    ]
+    if all(one is None for _, one in rates):
+        lacking["What each partition gets"] = "Two polls are needed to tell a rate."
+    else:
+        figures["What each partition gets"] = lambda: _skew(view, facts, rates)
+    with components.guarded():
+        numbers = forecast.forecast(view, "group", facts.group)
+        if isinstance(numbers, str):
+            lacking["What is expected to arrive"] = numbers
         else:
-            components.chart(
-                load_chart(
-                    loads(asked),
-                    limit(facts),
-                    current=asked.consumers,
-                    proposed=proposed,
-                    palette=view.palette,
-                ),
-                key="load",
-                alt="Load of the busiest consumer by number of consumers, against what one can do",
-                note="Only these numbers of consumers make a difference; the band is the 90 % "
-                "interval of what one consumer can process.",
+            figures["What is expected to arrive"] = lambda: _expected(
+                view, numbers, asked, proposed
             )
-    with right, components.section("What each partition gets"):
-        rates = [
-            (_name(facts, p.status), p.status.numbers.arrival_per_second)
-            for p in facts.partitions
-            if p.status.subscribed
-        ]
-        uneven = hot_partitions(facts)
-        hot = {
-            _name(facts, p.status)
-            for p in facts.partitions
-            if p.status.topic in uneven and p.status.partition in uneven[p.status.topic].hot
-        }
-        low = facts.capacity.low if facts.capacity is not None else None
-        components.chart(
-            skew_chart(rates, hot, low, palette=view.palette),
-            key="skew",
-            alt="Messages a second by partition",
-            note=f"Hot: {escape(', '.join(sorted(hot)))}." if hot else "No partition is hot.",
-        )
-    left, right = st.columns(2, gap="small")
-    with left, components.section("What is expected to arrive"), components.guarded():
-        _forecast(view, facts, asked, proposed)
-    with right, components.section("What was tried"), components.guarded():
+    with components.guarded():
         history = history_queries.group_history(view, [facts.group])
-        axis = page_axis(view, history)
-        components.chart(
-            columns_chart(
-                history.frame,
-                [Line(column="members", name="consumers", steps=True)],
-                axis=axis,
-                palette=view.palette,
-                step_seconds=history.step_seconds,
-                y_title="consumers",
-                height=110,
-            ),
-            key="tried-members",
-            alt="Number of consumers over time",
-        )
-        components.chart(
-            columns_chart(
-                history.frame,
-                [Line(column="lag", name="lag")],
-                axis=axis,
-                palette=view.palette,
-                step_seconds=history.step_seconds,
-                y_title="messages waiting",
-                height=110,
-            ),
-            key="tried-lag",
-            alt="Lag over the same time",
-            note=note_of(view, history),
-        )
+        if history.frame.is_empty():
+            lacking["What was tried"] = "No history is known yet."
+        else:
+            figures["What was tried"] = lambda: _tried(view, history)
+    drawn = list(figures.items())
+    for first in range(0, len(drawn), 2):
+        pair = drawn[first : first + 2]
+        for column, (title, figure) in zip(st.columns(2, gap="small"), pair, strict=False):
+            with column, components.section(title):
+                figure()
+    if lacking:
+        st.caption(" ".join(f"**{title}**: {why}" for title, why in lacking.items()))
+
+
+def _load(view: View, facts: GroupFacts, asked: SizeInputs, proposed: int | None) -> None:
+    components.chart(
+        load_chart(
+            loads(asked),
+            limit(facts),
+            current=asked.consumers,
+            proposed=proposed,
+            palette=view.palette,
+        ),
+        key="load",
+        alt="Load of the busiest consumer by number of consumers, against what one can do",
+        note="Only these numbers of consumers make a difference; the band is the 90 % "
+        "interval of what one consumer can process.",
+    )
+
+
+def _skew(view: View, facts: GroupFacts, rates: Sequence[tuple[str, float | None]]) -> None:
+    uneven = hot_partitions(facts)
+    hot = {
+        _name(facts, p.status)
+        for p in facts.partitions
+        if p.status.topic in uneven and p.status.partition in uneven[p.status.topic].hot
+    }
+    low = facts.capacity.low if facts.capacity is not None else None
+    components.chart(
+        skew_chart(rates, hot, low, palette=view.palette),
+        key="skew",
+        alt="Messages a second by partition",
+        note=f"Hot: {escape(', '.join(sorted(hot)))}." if hot else "No partition is hot.",
+    )
+
+
+def _tried(view: View, history: History) -> None:
+    axis = page_axis(view, history)
+    components.chart(
+        columns_chart(
+            history.frame,
+            [Line(column="members", name="consumers", steps=True)],
+            axis=axis,
+            palette=view.palette,
+            step_seconds=history.step_seconds,
+            y_title="consumers",
+            height=110,
+        ),
+        key="tried-members",
+        alt="Number of consumers over time",
+    )
+    components.chart(
+        columns_chart(
+            history.frame,
+            [Line(column="lag", name="lag")],
+            axis=axis,
+            palette=view.palette,
+            step_seconds=history.step_seconds,
+            y_title="messages waiting",
+            height=110,
+        ),
+        key="tried-lag",
+        alt="Lag over the same time",
+        note=note_of(view, history),
+    )
 
 
 def loads(asked: SizeInputs) -> list[Load]:
@@ -186,12 +219,9 @@ def first_of(rows: pl.DataFrame) -> dict[str, tuple[str, int | None]]:
     }
 
 
-def _forecast(
-    view: View, facts: GroupFacts, asked: SizeInputs | None, proposed: int | None
+def _expected(
+    view: View, numbers: pl.DataFrame, asked: SizeInputs | None, proposed: int | None
 ) -> None:
-    numbers = forecast.forecast(view, "group", facts.group)
-    if numbers is None:
-        return
     axis = Axis(start=view.now, end=view.now, zone=view.zone)
     capacities = []
     if asked is not None and asked.capacity.low:

@@ -83,8 +83,8 @@ def test_hot_partitions_are_named_and_never_look_like_a_count(
     [
         pytest.param(5, 3, "5 → 3 consumers", id="a number"),
         pytest.param(None, 3, "unknown → 3 consumers", id="from an unknown one"),
-        pytest.param(2, None, "from 2 consumers", id="to an unknown one"),
-        pytest.param(1, None, "from 1 consumer", id="from one"),
+        pytest.param(2, None, "2 consumers, no target", id="to an unknown one"),
+        pytest.param(1, None, "1 consumer, no target", id="from one"),
         pytest.param(None, None, "–", id="none"),  # noqa: RUF001 (a dash, read by people)
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
@@ -9,10 +10,11 @@ import polars as pl
 from alerting.checks.retention_deadline import Retention
 from alerting.status.phrases import time_left
 from app.data.context import View
+from app.ui.advice.overtaken import OLDER, Overtaken
 from app.views.scaling import decisions, what_if
 from lake.schemas.tables import GROUP_HISTORY
 from scaling.advice.advice_table import recommendation_frame, recommendation_rows
-from scaling.advice.model import AdviceKind
+from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recommendation
 from scaling.advisers.retention import group_deadline
 from tests.unit.alerting.status.scenarios import constant
 from tests.unit.scaling.advisers.advising import advice_on, facts, six
@@ -69,3 +71,53 @@ def test_a_what_if_replays_no_generated_minutes(view: View) -> None:
     view.lake.append(GROUP_HISTORY, pl.DataFrame(minutes, infer_schema_length=None))
     found = what_if.measured_minutes(view.cache_key, "east", "a", view)
     assert [one.arrival_per_second for one in found] == [2.0, 1.0]
+
+
+def test_the_urgent_rows_are_in_the_order_of_their_deadlines() -> None:
+    def urgent(group: str, severity: AdviceSeverity = AdviceSeverity.ACT_NOW) -> Recommendation:
+        return Recommendation(
+            kind=AdviceKind.START_CONSUMERS,
+            cluster="east",
+            subject=group,
+            severity=severity,
+            confidence=Confidence.HIGH,
+            reason="Nobody consumes.",
+        )
+
+    names = ["none", "hours", "minutes sooner", "also none", "lost", "lost longer"]
+    advice = [*map(urgent, names), urgent("watched", AdviceSeverity.WATCH)]
+    rows = recommendation_frame(recommendation_rows(advice, at=NOW))
+    deadlines = {
+        "hours": NOW + timedelta(hours=6, minutes=8),
+        "minutes sooner": NOW + timedelta(hours=6, minutes=4),
+        "lost": NOW - timedelta(minutes=1),
+        "lost longer": NOW - timedelta(hours=1),
+        "watched": NOW,
+        "also none": None,
+    }
+    found = decisions.soonest_first(rows, deadlines, NOW)
+    assert found["subject"].to_list() == [
+        *("lost", "lost longer", "hours", "minutes sooner", "none", "also none", "watched")
+    ]
+    assert decisions.soonest_first(rows.clear(), deadlines, NOW).is_empty()
+
+
+def test_what_doing_nothing_means_is_said_once_of_a_subject() -> None:
+    late = facts(
+        six(arrival=constant(100.0), capacity=constant(60.0), backlog=60_000, warm_up=0.0),
+        retention=Retention(seconds=1200.0),
+    )
+    advice = [replace(one, consequence="Messages are lost.") for one in advice_on(late)]
+    rows = recommendation_frame(recommendation_rows(advice, at=NOW))
+    found = decisions.items(rows, {}, picked=None, now=NOW, zone=UTC)
+    assert [one.step for one in found] == ["Otherwise messages are lost", ""]
+
+
+def test_a_row_that_is_older_than_what_its_group_does_says_so() -> None:
+    late = facts(six(arrival=constant(100.0), capacity=constant(60.0), backlog=60_000))
+    rows = recommendation_frame(recommendation_rows(advice_on(late), at=NOW))
+    name = decisions.row_id(rows.row(0, named=True))
+    newer = Overtaken(now="what the group does since 00:06: stopped", given="00:00", is_void=True)
+    found = decisions.items(rows, {}, older={name: newer}, picked=None, now=NOW, zone=UTC)[0]
+    assert found.badge is OLDER
+    assert found.why == "Older than what the group does since 00:06: stopped"

@@ -1,0 +1,87 @@
+"""Advice that is older than what its subject does now. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, tzinfo
+from typing import Any
+
+import polars as pl
+
+from alerting.status.model import Status
+from app.style.format import clock
+from app.style.theme import BadgeStyle
+from app.ui.group_badges import BADGE_STYLES
+from scaling.advice.model import AdviceKind, Subject
+
+OLDER = BadgeStyle(
+    word="older",
+    symbol="↺",
+    icon=":material/history:",
+    colour="gray",
+    meaning="What it is about has changed since; the next round advises anew.",
+)
+_BETTER = frozenset({Status.OK, Status.CATCHING_UP})
+IN_SYNC = "in sync"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overtaken:
+    """What became of the subject of advice since it was given."""
+
+    now: str
+    """What is newer: ``what the group does since 05:51: stopped``."""
+    given: str
+    """When the advice was given, by the clock."""
+    is_void: bool
+    """Whether the advice is no answer to that."""
+
+    @property
+    def sentence(self) -> str:
+        """Say it in a line."""
+        return f"This advice of {self.given} is older than {self.now}."
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What groups and topics do now."""
+
+    groups: Mapping[str, tuple[Status, datetime]] = field(default_factory=dict)
+    topics: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, groups: pl.DataFrame, topics: pl.DataFrame) -> Known:
+        """Return what rows of ``group_status`` and ``topic_status`` say.
+
+        A status that held already in the first sample that is known may be older than any advice.
+        """
+        dated = groups.filter(pl.col("since").is_not_null(), pl.col("since_at_least").not_())
+        return cls(
+            {
+                name: (Status(status), since)
+                for name, status, since in dated.select("group", "status", "since").iter_rows()
+            },
+            dict(topics.select("topic", pl.col("replication").fill_null("unknown")).iter_rows()),
+        )
+
+    def overtakes(self, row: Mapping[str, Any], *, zone: tzinfo, now: datetime) -> Overtaken | None:
+        """Return what is newer than a row of ``recommendations``; None: nothing that is known."""
+        is_keep = row["kind"] == AdviceKind.KEEP
+        given = clock(row["confirmed_at"], zone, now=now)
+        if row["subject_kind"] == Subject.TOPIC:
+            state = self.topics.get(row["subject"], IN_SYNC)
+            if not is_keep or state == IN_SYNC:
+                return None
+            return Overtaken(now=f"what its replicas do now: {state}", given=given, is_void=True)
+        if row["subject_kind"] != Subject.GROUP or row["subject"] not in self.groups:
+            return None
+        status, since = self.groups[row["subject"]]
+        if since <= row["confirmed_at"] or (is_keep and status is Status.OK):
+            return None
+        does = f"what the group does since {clock(since, zone, now=now)}"
+        return Overtaken(
+            now=f"{does}: {BADGE_STYLES[status].word}",
+            given=given,
+            is_void=is_keep or status in _BETTER,
+        )

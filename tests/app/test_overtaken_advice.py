@@ -1,0 +1,127 @@
+"""Advice of minutes ago beside what groups and topics do now."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from deltalake import write_deltalake
+from streamlit.testing.v1 import AppTest
+
+from config.load import load
+from lake.schemas.current import GROUP_STATUS
+from lake.schemas.tables import RECOMMENDATIONS
+from lake.storage.append import conform
+from lake.storage.current_store import CurrentStore
+from lake.storage.store import Lake
+from scaling.advice.advice_table import recommendation_frame, recommendation_rows
+from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
+    Confidence,
+    Evidence,
+    Recommendation,
+    Subject,
+)
+from tests.app.conftest import NOW
+from tests.app.test_alerts import listed
+from tests.app.test_pages import calm, texts
+from tests.app.world import CLUSTER
+
+Open = Callable[..., AppTest]
+
+GIVEN, ROUND_BEFORE = NOW - timedelta(minutes=9), NOW - timedelta(minutes=13)
+SINCE = NOW - timedelta(minutes=3)
+KEEP = Recommendation(
+    kind=AdviceKind.KEEP,
+    cluster=CLUSTER,
+    subject="archive",
+    severity=AdviceSeverity.INFO,
+    confidence=Confidence.HIGH,
+    reason="The group keeps up: no reason to change its consumers.",
+)
+HOT = replace(
+    KEEP,
+    kind=AdviceKind.HOT_PARTITION,
+    subject="sessions",
+    reason="One partition gets most.",
+    evidence=(Evidence(name="hot partitions", value="sessions-4"),),
+)
+
+
+@pytest.fixture(scope="module")
+def older(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake in which the advice is older than what a group does now."""
+    folder = tmp_path_factory.mktemp("older") / "lake"
+    shutil.copytree(filled, folder)
+    settings = load(folder / "headroom.yaml").lake
+    advice = [KEEP, HOT, replace(KEEP, subject="sessions", subject_kind=Subject.TOPIC)]
+    withdrawn = replace(KEEP, kind=AdviceKind.PARTITION_BOUND, subject="billing")
+    rows = [
+        *recommendation_rows(advice, at=GIVEN),
+        *recommendation_rows([withdrawn], at=ROUND_BEFORE),
+    ]
+    made = conform(RECOMMENDATIONS, recommendation_frame(rows)).to_arrow()
+    uri = Lake(settings).uri(RECOMMENDATIONS)
+    write_deltalake(uri, made, mode="append", partition_by=["date"])
+    store = CurrentStore(settings)
+    status = store.read(GROUP_STATUS, CLUSTER)
+    assert status is not None
+    is_archive = pl.col("group") == "archive"
+    store.replace(
+        GROUP_STATUS,
+        CLUSTER,
+        status.with_columns(
+            pl.when(is_archive).then(pl.lit(SINCE)).otherwise("since").alias("since"),
+            pl.col("since_at_least") & ~is_archive,
+        ),
+    )
+    return folder
+
+
+def test_to_keep_it_is_no_answer_beside_a_group_that_stopped_since(
+    open_page: Open, older: Path
+) -> None:
+    test = open_page(older, "group", group="archive")
+    calm(test)
+    said = texts(test).replace("\\", "")
+    assert f"This advice of {GIVEN:%H:%M} is older than what the group does since" in said
+    assert f"since {SINCE:%H:%M}: stopped." in said
+    assert "archive: no advice yet on what it does now" in said
+    assert "keep as it is" not in said
+    assert f"As of {GIVEN:%H:%M}, 9 min ago, by the history service." in said
+
+
+def test_the_page_of_advice_lists_it_apart(open_page: Open, older: Path) -> None:
+    test = open_page(older, "scaling", advice="group:archive:keep:0")
+    calm(test)
+    said = texts(test).replace("\\", "")
+    assert "What was to be kept as it is, and has changed since:" in said
+    archive = next(one for one in listed(test) if one["id"] == "group:archive:keep:0")
+    assert archive["badge"]["label"].endswith("older")
+    assert archive["link"]["label"] == "archive: no advice yet on what it does now"
+    assert "older than what is so now" in test.title[0].value
+    assert "subject to keep as" not in said and "subjects to keep as" not in said
+    assert f"Given at {ROUND_BEFORE:%H:%M} and not at {GIVEN:%H:%M};" in said
+    assert "ten minutes ago" not in said
+
+
+def test_a_topic_has_the_advice_on_its_hot_partitions_first(open_page: Open, older: Path) -> None:
+    test = open_page(older, "topic", topic="sessions")
+    calm(test)
+    said = texts(test).replace("\\", "")
+    hot, kept = said.index("sessions: a hot partition"), said.index("older than what its replicas")
+    assert hot < kept and "under-replicated" in said[kept:]
+
+
+def test_what_is_not_there_to_be_drawn_is_a_line(open_page: Open, older: Path) -> None:
+    test = open_page(older, "scaling", **{"scaling-group": "archive"})
+    calm(test)
+    lacking = [one.value for one in test.caption if "**Load against capacity**:" in one.value]
+    assert len(lacking) == 1 and "**What is expected to arrive**: No forecast" in lacking[0]
+    assert "Load against capacity" not in [one.value for one in test.header]

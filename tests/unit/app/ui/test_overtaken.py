@@ -1,0 +1,149 @@
+"""Advice that is older than what its subject does now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+
+from alerting.status.model import Status
+from app.data.context import View
+from app.ui.advice import advice_cards, current_advice
+from app.ui.advice.current_advice import CurrentAdvice
+from app.ui.advice.overtaken import OLDER, Known
+from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
+from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
+    Confidence,
+    Evidence,
+    Recommendation,
+    Subject,
+)
+
+GIVEN = datetime(2026, 11, 25, 5, 45, tzinfo=UTC)
+NOW = GIVEN + timedelta(minutes=9)
+SINCE = GIVEN + timedelta(minutes=6)
+ONE = Recommendation(
+    kind=AdviceKind.KEEP,
+    cluster="east",
+    subject="archive",
+    severity=AdviceSeverity.INFO,
+    confidence=Confidence.HIGH,
+    reason="The group keeps up: no reason to change its consumers.",
+)
+
+
+def row_of(kind: AdviceKind, subject_kind: Subject = Subject.GROUP) -> dict[str, Any]:
+    return recommendation_rows([replace(ONE, kind=kind, subject_kind=subject_kind)], at=GIVEN)[0]
+
+
+def groups(status: Status, since: datetime | None, *, at_least: bool = False) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "group": ["archive"],
+            "status": [status.value],
+            "since": pl.Series([since], dtype=pl.Datetime("us", "UTC")),
+            "since_at_least": [at_least],
+        }
+    )
+
+
+def topics(replication: str | None) -> pl.DataFrame:
+    return pl.DataFrame(
+        {"topic": ["archive"], "replication": pl.Series([replication], dtype=pl.String)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "is_void"),
+    [
+        pytest.param(AdviceKind.KEEP, Status.STOPPED, True, id="to be kept, and stopped"),
+        pytest.param(AdviceKind.START_CONSUMERS, Status.CATCHING_UP, True, id="it was started"),
+        pytest.param(AdviceKind.ADD_CONSUMERS, Status.STALLED, False, id="it is worse"),
+    ],
+)
+def test_what_a_group_does_since_overtakes_its_advice(
+    kind: AdviceKind, status: Status, *, is_void: bool
+) -> None:
+    known = Known.of(groups(status, SINCE), topics(None))
+    newer = known.overtakes(row_of(kind), zone=UTC, now=NOW)
+    assert newer is not None and newer.is_void is is_void
+    word = status.value.lower().replace("_", " ")
+    assert newer.sentence == (
+        f"This advice of 05:45 is older than what the group does since 05:51: {word}."
+    )
+    badge = advice_cards.badge_style(from_row(row_of(kind)), newer)
+    assert (badge is OLDER) is is_void
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param(groups(Status.STOPPED, GIVEN - timedelta(minutes=1)), id="before"),
+        pytest.param(groups(Status.STOPPED, SINCE, at_least=True), id="since when is not known"),
+        pytest.param(groups(Status.STOPPED, None), id="never seen otherwise"),
+        pytest.param(groups(Status.OK, SINCE), id="it keeps up"),
+        pytest.param(groups(Status.OK, SINCE).clear(), id="not known"),
+    ],
+)
+def test_what_is_not_known_to_have_changed_overtakes_nothing(rows: pl.DataFrame) -> None:
+    known = Known.of(rows, topics(None).clear())
+    assert known.overtakes(row_of(AdviceKind.KEEP), zone=UTC, now=NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "replication", "said"),
+    [
+        pytest.param(AdviceKind.KEEP, "under-replicated", "under-replicated", id="one is out"),
+        pytest.param(AdviceKind.KEEP, None, "unknown", id="unknown"),
+        pytest.param(AdviceKind.KEEP, "in sync", None, id="in sync"),
+        pytest.param(AdviceKind.DURABILITY, "under-replicated", None, id="a change"),
+    ],
+)
+def test_no_reason_to_change_a_topic_is_no_answer_while_replicas_are_out_of_sync(
+    kind: AdviceKind, replication: str | None, said: str | None
+) -> None:
+    known = Known.of(groups(Status.OK, None), topics(replication))
+    newer = known.overtakes(row_of(kind, Subject.TOPIC), zone=UTC, now=NOW)
+    assert (newer is None) is (said is None)
+    if newer is not None:
+        assert newer.is_void and newer.now == f"what its replicas do now: {said}"
+
+
+@pytest.mark.parametrize(
+    ("minutes", "said"),
+    [
+        pytest.param(5, "As of 11:55, by the history service.", id="recent"),
+        pytest.param(9, "As of 11:51, 9 min ago, by the history service.", id="older"),
+    ],
+)
+def test_the_age_of_advice_is_said_once_it_matters(view: View, minutes: int, said: str) -> None:
+    at = view.now - timedelta(minutes=minutes)
+    given = CurrentAdvice(rows=recommendation_frame([]), as_of=at, given_at=at)
+    assert current_advice.words(given, view) == said
+
+
+@pytest.mark.parametrize(
+    ("where", "topic", "is_found"),
+    [
+        pytest.param("web.page_views-4", "web.page_views", True, id="one"),
+        pytest.param("a-1, web-2", "web", True, id="of two topics"),
+        pytest.param("web-1, web-2, web-3 and 2 more", "web", True, id="many"),
+        pytest.param("web-eu-4", "web", False, id="a longer name"),
+    ],
+)
+def test_advice_on_hot_partitions_is_found_by_its_topic(
+    where: str, topic: str, *, is_found: bool
+) -> None:
+    hot = replace(
+        ONE,
+        kind=AdviceKind.HOT_PARTITION,
+        evidence=(Evidence(name="hot partitions", value=where),),
+    )
+    rows = recommendation_frame(recommendation_rows([ONE, hot], at=GIVEN))
+    found = current_advice.hot_partitions_of(rows, topic)
+    assert found["kind"].to_list() == ([AdviceKind.HOT_PARTITION] if is_found else [])
