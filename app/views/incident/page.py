@@ -88,9 +88,9 @@ if cause.state is not State.RESOLVED and alert_store.sees_labels(
     view.viewer, cause.labels, operating=True
 ):
     with st.container(horizontal=True, gap="small"):
-        if by is None:
+        if unheeded := view_model.unheeded(incident, store.alerts(), acknowledged):
             with st.popover("Acknowledge", icon=":material/person_check:"):
-                alert_forms.acknowledge(view, [cause])
+                alert_forms.acknowledge(view, unheeded)
         with st.popover("Silence", icon=":material/notifications_paused:"):
             alert_forms.silence(
                 view, active(store.alerts().values()), alert_forms.matchers_of(cause)

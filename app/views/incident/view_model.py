@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from alerting.rules.inhibition import EARLIER_SECONDS
-from alerting.rules.lifecycle import Alert
+from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
 from alerting.tools.rule_trial import thing
 from app.style.format import clock, count, duration, escape, thin, utc
@@ -135,6 +135,19 @@ def around(incident: Incident, now: datetime) -> tuple[datetime, datetime]:
     last = moment(incident.ended_at) or now
     edge = (last - first) * EDGE
     return first - edge, min(last + edge, now)
+
+
+def unheeded(
+    incident: Incident, stored: Mapping[str, Alert], acknowledged: Mapping[str, Acknowledgement]
+) -> list[Alert]:
+    """Return what is notified until somebody acknowledges it: also what lists alone fold."""
+    return [
+        one
+        for one in (incident.cause, *incident.symptoms)
+        if one.state is not State.RESOLVED
+        and one.id not in acknowledged
+        and (one is incident.cause or not stored.get(one.fingerprint, one).is_inhibited)
+    ]
 
 
 def told(incident: Incident) -> tuple[str, str]:

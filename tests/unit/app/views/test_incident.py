@@ -21,6 +21,7 @@ from app.views.incident.view_model import (
     step_rows,
     steps,
     told,
+    unheeded,
 )
 from lake.schemas.tables import CLUSTER_EVENTS
 
@@ -132,6 +133,18 @@ def test_what_is_over_is_told_as_what_was() -> None:
     assert told(INCIDENT) == (f"While it lasted: {CAUSE.detail}", "It was advised: Restart it.")
     goes_on = replace(CAUSE, state=State.FIRING, resolved_at=None)
     assert told(Incident(cause=goes_on)) == (CAUSE.detail, "Restart it.")
+
+
+def test_what_only_lists_fold_can_be_acknowledged_where_it_is_told() -> None:
+    cause, folded, held = (
+        replace(CAUSE, fingerprint=name, state=State.FIRING, resolved_at=None, inhibited_by=by)
+        for name, by in (("stopped", None), ("loss", None), ("lag", "stopped"))
+    )
+    stored = {one.fingerprint: one for one in (cause, folded, held)}
+    incident = Incident(cause=cause, symptoms=(replace(folded, inhibited_by="stopped"), held))
+    assert [one.fingerprint for one in unheeded(incident, stored, {})] == ["stopped", "loss"]
+    by = {cause.id: Acknowledgement(alert=cause.id, author="ana", comment="", at=1100.0)}
+    assert [one.fingerprint for one in unheeded(incident, stored, by)] == ["loss"]
 
 
 def test_the_time_axis_is_the_span_of_the_incident_and_a_fifth_at_each_end() -> None:
