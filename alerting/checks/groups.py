@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from alerting.checks.loss_deadline import next_loss, retentions_of
 from alerting.checks.model import Check, CheckInput, CheckResult, check
 from alerting.inputs.windows import GroupKey
-from alerting.status.descriptions import GroupWords, group_words
+from alerting.status.descriptions import WAIT_STEP, GroupWords, group_words
 from alerting.status.model import GroupStatus, Status
 from alerting.status.phrases import duration, messages, plural
 from lake.schemas.tables import GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
@@ -48,6 +48,7 @@ def _status(status: Status, meaning: str) -> Check:
                     related=_related(found),
                 )
             elif found.status in _AFTER.get(status, ()):
+                catches_up = found.status is Status.CATCHING_UP
                 yield CheckResult(
                     labels=_labels(key),
                     value=_worth(found),
@@ -56,7 +57,7 @@ def _status(status: Status, meaning: str) -> Check:
                     detail=found.reason,
                     since=found.since,
                     cause=f"It {_was(status)}, and what came meanwhile is not read yet.",
-                    step="Wait, or add consumers until it has caught up.",
+                    step=WAIT_STEP if catches_up else _words(given, key, found).step,
                     page="group",
                     status=status.value,
                     related=_related(found),
@@ -169,7 +170,7 @@ def objective_missed(given: CheckInput) -> Iterable[CheckResult]:
                 detail=found.reason,
                 since=found.since,
                 cause=words.cause,
-                step=words.step,
+                step=WAIT_STEP if mends else words.step,
                 page="group",
                 status=Status.FALLING_BEHIND.value,
                 related=_related(found),

@@ -22,6 +22,7 @@ from alerting.evaluate.evaluation import ClusterEvaluation
 from alerting.inputs.facts import dead_letter_rows
 from alerting.inputs.frames import Frames
 from alerting.inputs.sources import no_data, section_states
+from alerting.rules.folding import as_listed
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import SEVERITIES
 from lake.schemas.current import (
@@ -155,8 +156,15 @@ def _is_seen(frames: Frames, source: Table) -> bool:
 
 def alert_rows(alerts: Iterable[Alert], groups: pl.DataFrame, frames: Frames) -> pl.DataFrame:
     """Return the rows of ``open_alerts``, the worst and oldest first."""
+    listed = as_listed(alerts)
+    explaining = {alert.inhibited_by for alert in listed if alert.state is not State.RESOLVED}
     waiting = sorted(
-        (alert for alert in alerts if alert.state is not State.RESOLVED),
+        (
+            alert
+            for alert in listed
+            # What was resolved a moment ago still explains the symptoms that go on.
+            if alert.state is not State.RESOLVED or alert.fingerprint in explaining
+        ),
         key=lambda a: (SEVERITIES.index(a.severity), a.began_at, a.fingerprint),
     )
     concerned = {alert.labels.get("group") for alert in waiting}

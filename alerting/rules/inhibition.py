@@ -11,7 +11,7 @@ from alerting.rules.model import AlertSeverity, Evaluation, Finding
 OUTAGE_SECONDS = 300.0
 """A group that gets into trouble this soon after brokers did is taken for their symptom."""
 
-_EARLIER_SECONDS = 60.0
+EARLIER_SECONDS = 60.0
 """Sections are polled one by one: a symptom may be dated a little before its cause."""
 
 _REPLICATION = frozenset({"partitions_offline", "under_min_isr", "under_replicated"})
@@ -169,4 +169,4 @@ def _began_with(cause: Finding, symptom: Finding) -> bool:
     why, what = cause.observation.since, symptom.observation.since
     if why is None or what is None:
         return False
-    return why - _EARLIER_SECONDS <= what <= why + OUTAGE_SECONDS
+    return why - EARLIER_SECONDS <= what <= why + OUTAGE_SECONDS

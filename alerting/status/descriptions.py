@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from alerting.status.model import Status
 
+WAIT_STEP = "Wait, or add consumers until it has caught up."
+"""The step where nothing but time is needed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupWords:

@@ -47,6 +47,16 @@ class VisibleAlerts:
         """Return the alerts that fired between two moments, the newest first."""
         return self._shown(self._store.history(since, cluster, until=until))
 
+    def around(self, since: float, until: float, clusters: Sequence[str]) -> list[Alert]:
+        """Return the alerts of clusters between two moments, with symptoms that did not fire."""
+        found = {one.id: one for name in clusters for one in self.history(since, name, until=until)}
+        found |= {
+            one.id: one
+            for one in self.alerts().values()
+            if one.labels.get("cluster", clusters[0]) in clusters
+        }
+        return list(found.values())
+
     def silences(self, now: float) -> list[Silence]:
         """Return the silences that have not ended at a moment."""
         return [one for one in self._store.silences(now) if shows_silence(self._viewer, one)]

@@ -8,7 +8,9 @@ from datetime import datetime, timedelta
 import polars as pl
 import streamlit as st
 
+from app.data import present
 from app.data.context import View
+from lake.schemas.current import GROUP_STATUS
 from lake.schemas.grain import Grain
 from lake.schemas.tables import GROUP_HISTORY
 
@@ -24,6 +26,18 @@ def over_objective(view: View, start: datetime, end: datetime) -> pl.DataFrame:
     return _over_objective(
         view.cache_key, view.cluster, scaling.model_dump_json(), first, end, view
     )
+
+
+def over_now(view: View) -> list[str]:
+    """Return the groups that miss their objective at present, those furthest behind first.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    objective = view.settings.scaling.objective_seconds
+    late = present.rows(view, GROUP_STATUS).sort("time_lag_seconds", descending=True)
+    known = late.select("group", "time_lag_seconds").drop_nulls()
+    return [group for group, seconds in known.iter_rows() if seconds > objective(group)]
 
 
 # Keyed by the first hour: the end moves on with each drawing. A week of many groups is large: what

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta, tzinfo
 import polars as pl
 
 from alerting.inputs.frames import STALE_INTERVALS
+from alerting.rules.folding import as_listed
 from alerting.rules.lifecycle import SETTLE_SECONDS, Alert, State
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import SEVERITIES, AlertSeverity
@@ -20,6 +21,7 @@ from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.browser.items import Item, Target
 
 MOST_SYMPTOMS = 40
+SYMPTOMS_GO_ON = "over, its symptoms go on"
 DEADLINE_SHOWN = timedelta(days=7)
 """Later than that nobody acts on, and rates will have changed."""
 
@@ -43,7 +45,7 @@ def incidents(alerts: Iterable[Alert]) -> list[Incident]:
 
     A symptom whose cause is not among the alerts stands for itself.
     """
-    alerts = list(alerts)
+    alerts = as_listed(alerts)
     known: dict[str, list[Alert]] = {}
     for alert in alerts:
         known.setdefault(alert.fingerprint, []).append(alert)
@@ -201,6 +203,7 @@ def items(
     rows = []
     for one in found:
         cause = one.cause
+        lines = symptom_lines((each.what, each.detail) for each in one.symptoms)
         by = acknowledged.get(cause.id)
         target = subject(cause.labels, cause.page, cause.what)
         cluster = cause.labels.get("cluster", view.cluster)
@@ -224,7 +227,7 @@ def items(
             if is_so and text
         ]
         if cause.state is State.RESOLVED and one.ended_at is None:
-            notes.append("over, its symptoms go on")
+            notes.append(SYMPTOMS_GO_ON)
         rows.append(
             Item(
                 id=cause.id,
@@ -233,14 +236,20 @@ def items(
                 when=span(one, view),
                 why=thin(cause.detail),
                 until=", ".join(notes),
-                step=cause.step,
+                # What to do about it was to be done while it lasted.
+                step=cause.step if one.ended_at is None else "",
                 link=target,
                 links=[story(cause.id)],
-                more_label=folded(len(one.symptoms)),
-                more=limited([f"{each.what}: {thin(each.detail)}" for each in one.symptoms]),
+                more_label=folded(len(lines)),
+                more=limited(lines),
             )
         )
     return rows
+
+
+def symptom_lines(symptoms: Iterable[tuple[str, str]]) -> list[str]:
+    """Return a line for each symptom; two rules may say the same of one thing."""
+    return list(dict.fromkeys(f"{what}: {thin(detail)}" for what, detail in symptoms))
 
 
 def folded(number: int) -> str:

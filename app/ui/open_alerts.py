@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 import streamlit as st
 
-from alerting.rules.lifecycle import alert_id
+from alerting.rules.lifecycle import State, alert_id
 from alerting.rules.model import SEVERITIES, AlertSeverity
 from app.data import present
 from app.data.context import View
@@ -45,10 +47,16 @@ def about(alerts: pl.DataFrame, label: str, name: str) -> list[tuple[str, Target
     """
     rows = [
         row
-        for row in alerts.filter(pl.col("started_at").is_not_null()).iter_rows(named=True)
+        for row in alerts.filter(
+            pl.col("started_at").is_not_null(),
+            pl.col("state").ne_missing(State.RESOLVED.value),
+        ).iter_rows(named=True)
         if {"key": label, "value": name} in (row["labels"] or ())
     ]
     rows.sort(key=lambda row: (SEVERITIES.index(row["severity"]), row["fingerprint"]))
+    said: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        said.setdefault(row["what"], row)  # two rules may say the same of one thing
     return [
         (
             SEVERITY_BADGE_STYLES[AlertSeverity(row["severity"])].icon,
@@ -56,5 +64,5 @@ def about(alerts: pl.DataFrame, label: str, name: str) -> list[tuple[str, Target
                 alert_id(row["fingerprint"], row["started_at"].timestamp()), row["what"]
             ),
         )
-        for row in rows
+        for row in said.values()
     ]

@@ -189,7 +189,7 @@ OPEN_ALERTS = _current(
     rule="string",
     check="string",
     severity="string",  # critical, warning, info
-    state="string",  # pending, firing
+    state="string",  # pending, firing; resolved: a cause that is over, its symptoms go on
     labels="map<string,string>",
     what="string",
     detail="string",
@@ -207,7 +207,7 @@ OPEN_ALERTS = _current(
     inhibited_by="string",  # fingerprint of its cause; null: it stands for itself
     runbook="string",
 )
-"""Alerts that are pending or firing, each with its cause."""
+"""Alerts that are pending or firing, each with its cause, as lists show them."""
 
 RECENT_CHANGES = _current(
     "recent_changes",

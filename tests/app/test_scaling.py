@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -179,6 +180,7 @@ def test_the_week_has_its_incidents_late_groups_and_followed_advice(
     fired = next(one.value for one in test.dataframe if "symptoms" in one.value.columns)
     assert "Broker 2 is missing" in set(fired["what"])
     assert int(fired["symptoms"].max()) > 0
+    assert re.search(r"\d+ \w{3} \d\d.{1,2}\d\d to \d+ \w{3} \d\d.{1,2}\d\d\b", texts(test))
     earlier = open_page(alarmed, "report", week="a week earlier")
     calm(earlier)
     assert earlier.title[0].value.startswith("0 incidents")

@@ -11,6 +11,8 @@ from app.style.theme import Palette
 
 _ROW_PIXELS = 24
 _SHOWN = 20
+_NARROW = 14
+"""So many letters of a name on a phone: a third of the width."""
 
 
 def shown_of(alerts: pl.DataFrame) -> str | None:
@@ -19,12 +21,25 @@ def shown_of(alerts: pl.DataFrame) -> str | None:
     return f"{_SHOWN} of {total} rows: the first ones" if total > _SHOWN else None
 
 
+def _cut(name: str) -> str:
+    return name if len(name) <= _NARROW else f"{name[: _NARROW - 1].rstrip()}…"
+
+
 def _names(alerts: pl.DataFrame) -> list[str]:
     return alerts["what"].unique(maintain_order=True).to_list()
 
 
-def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.Figure:
-    """Draw when each thing fired: rows of ``what``, ``severity``, ``from`` and ``to``."""
+def timeline_chart(
+    alerts: pl.DataFrame, *, axis: Axis, palette: Palette, is_narrow: bool = False
+) -> go.Figure:
+    """Draw when each thing fired.
+
+    Args:
+        alerts: Rows of ``what``, ``severity``, ``from`` and ``to``.
+        axis: The time axis.
+        palette: The colours.
+        is_narrow: Whether names are cut, so that the bars have most of the width.
+    """
     names = _names(alerts)[:_SHOWN]
     made = plot(palette, height=60 + _ROW_PIXELS * max(2, len(names)), y_title="", legend=True)
     colours = {
@@ -62,6 +77,9 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
         type="category",
         categoryorder="array",
         categoryarray=[plain(name) for name in reversed(names)],
+        tickmode="array",
+        tickvals=[plain(name) for name in names],
+        ticktext=[plain(_cut(name) if is_narrow else name) for name in names],
         tickformat=None,
         automargin=True,
         nticks=None,

@@ -158,7 +158,7 @@ with components.section(
         axis = axis_from(view, alert_list.moment(first))
         bars = incidents.timeline_rows(past, view.now)
         components.chart(
-            timeline_chart(bars, axis=axis, palette=view.palette),
+            timeline_chart(bars, axis=axis, palette=view.palette, is_narrow=view.is_phone),
             key="alerts-timeline",
             alt="When each cause was open, and its symptoms",
             note=shown_of(bars),

@@ -1,7 +1,6 @@
 """What began when, what followed, what was changed just before, and when it ended."""
 
 from dataclasses import replace
-from datetime import timedelta
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -51,10 +50,7 @@ cluster = alert.labels.get("cluster", view.cluster)
 # Related alerts overlap with it, or began a little earlier.
 near = view_model.BEFORE.total_seconds()
 ends = alert.resolved_at or view.now.timestamp()
-related = {one.id: one for one in store.history(alert.began_at - near, cluster, until=ends)}
-related |= {
-    one.id: one for one in store.alerts().values() if one.labels.get("cluster", cluster) == cluster
-}
+related = {one.id: one for one in store.around(alert.began_at - near, ends, [cluster])}
 related[alert.id] = alert
 incident = next(
     one
@@ -71,15 +67,20 @@ with st.container(horizontal=True, vertical_alignment="center"):
     components.badge(SEVERITY_BADGE_STYLES[cause.severity])
     if ended is not None:
         st.badge("over", icon=":material/check:", color="gray")
+detail, step = view_model.told(incident)
 st.markdown(
-    f"{escape(thin(cause.detail))} {view_model.sentence(incident, view.now, view.zone)}  \n"
-    f":gray[:material/arrow_forward: {escape(cause.step)}]"
+    f"{escape(thin(detail))} {view_model.sentence(incident, view.now, view.zone)}  \n"
+    f":gray[:material/arrow_forward: {escape(step)}]"
 )
 by = acknowledged.get(cause.id)
 is_address = cause.runbook.startswith(("http://", "https://"))
 is_quiet = ended is None and store.is_quiet(cause, windows, view.now.timestamp())
 st.caption(
-    escape(f"{by.author} looks after it: {by.comment}" if by else "Nobody has acknowledged it.")
+    escape(
+        f"{by.author} {'looks' if ended is None else 'looked'} after it: {by.comment}"
+        if by
+        else f"Nobody {'has acknowledged' if ended is None else 'acknowledged'} it."
+    )
     + (" It is silenced." if is_quiet else "")
     + (f" Runbook: {escape(cause.runbook)}" if cause.runbook and not is_address else "")
 )
@@ -87,9 +88,9 @@ if cause.state is not State.RESOLVED and alert_store.sees_labels(
     view.viewer, cause.labels, operating=True
 ):
     with st.container(horizontal=True, gap="small"):
-        if by is None:
+        if unheeded := view_model.unheeded(incident, store.alerts(), acknowledged):
             with st.popover("Acknowledge", icon=":material/person_check:"):
-                alert_forms.acknowledge(view, [cause])
+                alert_forms.acknowledge(view, unheeded)
         with st.popover("Silence", icon=":material/notifications_paused:"):
             alert_forms.silence(
                 view, active(store.alerts().values()), alert_forms.matchers_of(cause)
@@ -113,15 +114,12 @@ happened = events.of_changes(changes)
 found = view_model.steps(incident, happened, acknowledged)
 
 with components.section("Course", help_text="The cause, what followed, and what was changed."):
-    start, end = began - timedelta(minutes=5), min(until, view.now)
-    axis = axis_between(view, start, end, events.marks(happened))
-    bars = incidents.timeline_rows(
-        [incidents.Incident(cause=one) for one in (cause, *incident.symptoms)], view.now
-    )
+    axis = axis_between(view, *view_model.around(incident, view.now), events.marks(happened))
+    bars = view_model.bars(incident, view.now)
     components.chart(
-        timeline_chart(bars, axis=axis, palette=view.palette),
+        timeline_chart(bars, axis=axis, palette=view.palette, is_narrow=view.is_phone),
         key="incident-timeline",
-        alt=f"When {cause.what} and each of its symptoms began and ended",
+        alt=f"When {cause.what} and its symptoms began and ended, those that are alike in a bar",
         note=shown_of(bars),
     )
     tables.show(

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta, tzinfo
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 import polars as pl
 
-from alerting.rules.lifecycle import Alert
+from alerting.rules.inhibition import EARLIER_SECONDS
+from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
+from alerting.tools.rule_trial import thing
 from app.style.format import clock, count, duration, escape, thin, utc
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.changes.events import Event, Sort
-from app.ui.incidents import Incident, deadline
+from app.ui.incidents import Incident, deadline, limited, timeline_rows
 
 BEFORE = timedelta(minutes=30)
 """How far before its begin changes are looked for."""
 AFTER = timedelta(minutes=5)
+EDGE = 0.2
+"""How much of an incident's span is drawn before and after it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +45,26 @@ def steps(
         changes: What changed around it.
         acknowledged: Acknowledgements by alert.
     """
-    found = [
-        step
-        for alert in (incident.cause, *incident.symptoms)
-        for step in _of_alert(alert, is_cause=alert is incident.cause, by=acknowledged)
+    cause = incident.cause
+    began = _moment(cause.began_at)
+    found = [Step(at=began, kind="cause", what=cause.what, detail=thin(cause.detail))]
+    fired, ended = moment(cause.fired_at), moment(cause.resolved_at)
+    if fired is not None:
+        found.append(Step(at=fired, kind="alert", what="the alert fired", detail=cause.rule))
+    if ended is not None:
+        found.append(Step(at=ended, kind="end", what=f"over: {cause.what}"))
+    found += [
+        Step(
+            at=_moment(said.at),
+            kind="person",
+            what=f"{said.author} looks after it",
+            detail=said.comment,
+        )
+        for alert in (cause, *incident.symptoms)
+        if (said := acknowledged.get(alert.id)) is not None
     ]
+    for alike in symptoms_together(incident):
+        found += _of_symptoms(alike, is_before=is_before(cause, alike[0]))
     found += [
         Step(
             at=one.at,
@@ -58,22 +77,92 @@ def steps(
     return sorted(found, key=lambda step: (step.at, step.kind))
 
 
-def _of_alert(alert: Alert, *, is_cause: bool, by: Mapping[str, Acknowledgement]) -> list[Step]:
-    began = moment(alert.began_at)
-    assert began is not None  # noqa: S101 (an alert has always begun)
-    kind = "cause" if is_cause else "symptom"
-    found = [Step(at=began, kind=kind, what=alert.what, detail=thin(alert.detail))]
-    fired, ended = moment(alert.fired_at), moment(alert.resolved_at)
-    if is_cause and fired is not None:
-        found.append(Step(at=fired, kind="alert", what="the alert fired", detail=alert.rule))
-    said = by.get(alert.id)
-    said_at = moment(said.at) if said else None
-    if said is not None and said_at is not None:
-        what = f"{said.author} looks after it"
-        found.append(Step(at=said_at, kind="person", what=what, detail=said.comment))
-    if ended is not None:
-        found.append(Step(at=ended, kind="end", what=f"over: {alert.what}"))
+def is_before(cause: Alert, symptom: Alert) -> bool:
+    """Return whether something was there before its cause: then it did not follow from it."""
+    return symptom.began_at < cause.began_at - EARLIER_SECONDS
+
+
+def symptoms_together(incident: Incident) -> list[list[Alert]]:
+    """Return the symptoms of an incident, those that are alike together, in order of time."""
+    found: dict[tuple[str, str, bool], list[Alert]] = {}
+    for one in incident.symptoms:
+        alike = (one.check, one.severity.value, is_before(incident.cause, one))
+        found.setdefault(alike, []).append(one)
+    return list(found.values())
+
+
+def _named(alike: Sequence[Alert]) -> str:
+    """Name symptoms that are alike: ``18 alerts: under replicated``."""
+    if len(alike) == 1:
+        return alike[0].what
+    return f"{count(len(alike), 'alert')}: {alike[0].check.replace('_', ' ')}"
+
+
+def _of_symptoms(alike: Sequence[Alert], *, is_before: bool) -> list[Step]:
+    detail = thin(alike[0].detail)
+    if len(alike) > 1:
+        detail = ", ".join(limited([thing(dict(one.labels)) for one in alike]))
+    kind = "before" if is_before else "symptom"
+    found = [Step(at=_moment(alike[0].began_at), kind=kind, what=_named(alike), detail=detail)]
+    ends = [one.resolved_at for one in alike if one.resolved_at is not None]
+    if ends:
+        of = f"{len(ends)} of " if len(ends) < len(alike) else ""
+        found.append(Step(at=_moment(max(ends)), kind="end", what=f"over: {of}{_named(alike)}"))
     return found
+
+
+def bars(incident: Incident, now: datetime) -> pl.DataFrame:
+    """Return the cause and its symptoms as bars of a timeline, those that are alike as one."""
+    return timeline_rows(
+        [
+            Incident(cause=incident.cause),
+            *(
+                Incident(cause=replace(alike[0], what=_named(alike), resolved_at=_end(alike)))
+                for alike in symptoms_together(incident)
+            ),
+        ],
+        now,
+    )
+
+
+def _end(alike: Sequence[Alert]) -> float | None:
+    return Incident(cause=alike[0], symptoms=tuple(alike)).ended_at
+
+
+def around(incident: Incident, now: datetime) -> tuple[datetime, datetime]:
+    """Return from when to when an incident is drawn: its span, and a fifth of it at each end."""
+    first = _moment(min(one.began_at for one in (incident.cause, *incident.symptoms)))
+    last = moment(incident.ended_at) or now
+    edge = (last - first) * EDGE
+    return first - edge, min(last + edge, now)
+
+
+def unheeded(
+    incident: Incident, stored: Mapping[str, Alert], acknowledged: Mapping[str, Acknowledgement]
+) -> list[Alert]:
+    """Return what is notified until somebody acknowledges it: also what lists alone fold."""
+    return [
+        one
+        for one in (incident.cause, *incident.symptoms)
+        if one.state is not State.RESOLVED
+        and one.id not in acknowledged
+        and (one is incident.cause or not stored.get(one.fingerprint, one).is_inhibited)
+    ]
+
+
+def told(incident: Incident) -> tuple[str, str]:
+    """Return how bad it is and what to do; of what is over: how bad it was, what was advised."""
+    cause = incident.cause
+    if cause.resolved_at is None:
+        return cause.detail, cause.step
+    detail = f"While it lasted: {cause.detail}" if cause.detail else ""
+    if incident.ended_at is None or not cause.step:
+        return detail, cause.step
+    return detail, f"It was advised: {cause.step}"
+
+
+def _moment(at: float) -> datetime:
+    return datetime.fromtimestamp(at, UTC)
 
 
 def step_rows(found: list[Step], began: datetime) -> pl.DataFrame:
@@ -111,11 +200,11 @@ def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
     """Return when the incident began, how long it lasted and what followed from it."""
     cause = incident.cause
     began = clock(moment(cause.began_at), zone, now=now)
+    before = sum(1 for one in incident.symptoms if is_before(cause, one))
+    after_it = len(incident.symptoms) - before
     followed = (
-        f"{count(len(incident.symptoms), 'symptom')} followed from it."
-        if incident.symptoms
-        else "Nothing followed from it."
-    )
+        f"{count(after_it, 'symptom')} followed from it" if after_it else "Nothing followed from it"
+    ) + (f", {count(before, 'alert')} under it began before." if before else ".")
     if incident.ended_at is not None:
         lasted = duration(incident.ended_at - cause.began_at)
         ended = clock(moment(incident.ended_at), zone, now=now)
@@ -141,7 +230,7 @@ def markdown(incident: Incident, found: list[Step], now: datetime, link: str) ->
         "Lasted": duration((incident.ended_at or now.timestamp()) - cause.began_at),
         "Rule": cause.rule,
     }
-    lines = [f"# {_portable(cause.what)}", "", _portable(thin(cause.detail)), ""]
+    lines = [f"# {_portable(cause.what)}", "", _portable(thin(told(incident)[0])), ""]
     lines += [f"- {name}: {_portable(str(value))}" for name, value in facts.items()]
     lines += [f"- Page: <{link}>"]
     lines += ["", "| UTC | after | | what | detail |", "|---|---|---|---|---|"]

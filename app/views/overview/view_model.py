@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from alerting.rules.lifecycle import alert_id
+from alerting.rules.lifecycle import State, alert_id
 from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.model import Status
 from app.data.history import TIME
@@ -45,9 +45,9 @@ def causes(alerts: pl.DataFrame) -> list[Cause]:
     """
     order = {severity.value: place for place, severity in enumerate(SEVERITIES)}
     is_symptom = _is_symptom(alerts)
-    symptoms: dict[str, list[str]] = {}
+    symptoms: dict[str, list[tuple[str, str]]] = {}
     for row in alerts.filter(is_symptom).sort("since", "fingerprint").iter_rows(named=True):
-        symptoms.setdefault(row["inhibited_by"], []).append(f"{row['what']}: {row['detail']}")
+        symptoms.setdefault(row["inhibited_by"], []).append((row["what"], row["detail"]))
     first = (
         alerts.filter(~is_symptom)
         .with_columns(
@@ -61,7 +61,9 @@ def causes(alerts: pl.DataFrame) -> list[Cause]:
         )
     )
     return [
-        Cause(alert=row, symptoms=tuple(symptoms.get(row["fingerprint"], ())))
+        Cause(
+            alert=row, symptoms=tuple(incidents.symptom_lines(symptoms.get(row["fingerprint"], ())))
+        )
         for row in first.iter_rows(named=True)
     ]
 
@@ -165,7 +167,9 @@ def items(
                 what=alert["what"],
                 when=when,
                 why=thin(alert["detail"]),
-                until=incidents.last_seen(alert["last_true_at"], now, zone, interval_seconds)
+                until=incidents.SYMPTOMS_GO_ON
+                if alert["state"] == State.RESOLVED
+                else incidents.last_seen(alert["last_true_at"], now, zone, interval_seconds)
                 or incidents.deadline(alert["deadline_at"], now),
                 step=f"Scaling advises: {advice}" if advice else alert["step"],
                 link=incidents.subject(labels, alert["page"], alert["what"]),

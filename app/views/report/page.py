@@ -8,7 +8,7 @@ import streamlit as st
 from alerting.errors import AlertingError
 from app.data import alert_store, late_hours
 from app.data.context import current
-from app.style.format import clock, escape
+from app.style.format import escape
 from app.ui import components, incidents, tables
 from app.ui.advice import advice_history, forecast
 from app.views.report import view_model
@@ -30,7 +30,10 @@ parts: dict[str, view_model.Part] = {}
 
 try:
     store = alert_store.open_store(view)
-    fired = store.history(start.timestamp(), view.cluster, until=end.timestamp()) if store else None
+    fired = None
+    if store:
+        places = (view.cluster, *view.sources_beside)
+        fired = store.around(start.timestamp(), end.timestamp(), places)
 except AlertingError as error:
     fired = None
     st.error(escape(str(error)), icon=":material/database_off:")
@@ -38,7 +41,8 @@ if fired is not None:
     parts["incidents"] = view_model.incident_part(incidents.incidents(fired), start, end)
 with components.guarded():
     late = late_hours.over_objective(view, start, end)
-    parts["objectives"] = view_model.objective_part(late)
+    now_late = late_hours.over_now(view) if back == 0 else []
+    parts["objectives"] = view_model.objective_part(late, now_late)
 with components.guarded():
     grown = forecast.contributors(view) if back == 0 else CONTRIBUTORS.empty
     parts["growth"] = view_model.growth_part(grown)
@@ -68,7 +72,7 @@ with components.guarded():
     parts["advice"] = advised(given.head(MOST_ADVICE), given.height)
     every["advice"] = lambda: advised(given, given.height).rows
 
-first, last = (clock(at, view.zone, now=view.now) for at in (start, end))
+first, last = (f"{at.astimezone(view.zone):%-d %b %H:%M}" for at in (start, end))
 sentence = view_model.headline(parts)
 with heading:
     components.headline(

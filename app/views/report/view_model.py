@@ -9,6 +9,7 @@ from html import escape
 
 import polars as pl
 
+from alerting.rules.lifecycle import State
 from alerting.rules.model import SEVERITIES
 from app.data.context import View
 from app.style.format import count, duration, exact, zone_name
@@ -19,6 +20,7 @@ from app.ui.tables import Column
 from scaling.advice.follow_up import AdviceOutcome, Followed
 
 WEEK = timedelta(days=7)
+_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +32,7 @@ class Part:
         nothing: What stands there where no row is.
         note: What must be known to read it.
         total: How many rows there are, where these are a part of them.
+        over_now: How many groups miss their objective at present.
     """
 
     key: str
@@ -40,6 +43,7 @@ class Part:
     nothing: str
     note: str = ""
     total: int | None = None
+    over_now: int = 0
 
 
 def week(now: datetime, back: int) -> tuple[datetime, datetime]:
@@ -58,6 +62,8 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
         began, ended = moment(one.cause.began_at), moment(one.ended_at)
         if began is None or began >= end or (ended is not None and ended < start):
             continue
+        if one.cause.state is State.PENDING:
+            continue  # it may never fire
         inside = min(ended or end, end) - max(began, start)
         rows.append(
             {
@@ -103,8 +109,15 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
     )
 
 
-def objective_part(late: pl.DataFrame) -> Part:
-    """Return how long each group missed its objective: rows of ``late_hours.by_group``."""
+def objective_part(late: pl.DataFrame, now_late: Sequence[str] = ()) -> Part:
+    """Return how long each group missed its objective.
+
+    Args:
+        late: Rows of ``late_hours.by_group``.
+        now_late: Groups that miss theirs at present: the history follows later.
+    """
+    over = count(len(now_late), "group")
+    names = f"{', '.join(now_late[:_NAMED])}{' …' if len(now_late) > _NAMED else ''}"
     return Part(
         key="objectives",
         title="Time over objective",
@@ -117,9 +130,14 @@ def objective_part(late: pl.DataFrame) -> Part:
             "worst_at": Column("in the hour of", "time"),
         },
         noun="groups, the longest first",
-        nothing="No group exceeded its objective, as far as is known.",
+        nothing=f"No hour over an objective is in the history yet; {over} now: {names}."
+        if now_late
+        else "No group exceeded its objective, as far as is known.",
+        over_now=len(now_late),
         note="Whole hours, and the running one, in which the time lag was above the objective at "
-        "some moment." + (" Generated history is in it." if late["is_generated"].any() else ""),
+        "some moment."
+        + (f" Over it now: {names}." if now_late else "")
+        + (" Generated history is in it." if late["is_generated"].any() else ""),
     )
 
 
@@ -200,14 +218,19 @@ def headline(parts: Mapping[str, Part]) -> str:
     if "incidents" in parts:
         said.append(count(parts["incidents"].rows.height, "incident"))
     if "objectives" in parts:
-        late = parts["objectives"].rows
+        late, over_now = parts["objectives"].rows, parts["objectives"].over_now
         hours = float(late["over_seconds"].sum())
         said.append(
             f"{count(late.height, 'group')} over {'its' if late.height == 1 else 'their'} "
             f"objective, {duration(hours)} in all"
             if late.height
+            else "no hour over an objective is known yet"
+            if over_now
             else "no group over its objective"
         )
+        if over_now:
+            its = "its" if over_now == 1 else "theirs"
+            said.append(f"{count(over_now, 'group')} over {its} now")
     if "advice" in parts:
         advice = parts["advice"]
         followed = int(advice.rows["is_followed"].sum())

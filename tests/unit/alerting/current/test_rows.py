@@ -207,13 +207,47 @@ def test_the_deadline_of_an_alert_stays_while_that_of_its_group_is_unknown() -> 
         last_true_at=NOW.timestamp(),
         deadline=NOW.timestamp() + 3600,
     )
-    stalled = replace(alert, fingerprint="s", check="stalled", deadline=None)
+    stalled = replace(alert, fingerprint="s", check="rewound", deadline=None)
     unknown = {"cluster": "c", "group": "g", "status": "STALLED", "evaluated_at": NOW}
     groups = pl.DataFrame([unknown], schema=GROUP_STATUS.polars_schema)
     found = alert_rows([alert, stalled], groups, frames)
     assert found["deadline_at"].to_list() == [NOW + timedelta(hours=1), None]
     known = groups.with_columns(pl.lit(NOW + timedelta(hours=2)).alias("data_loss_at"))
     assert alert_rows([stalled], known, frames)["deadline_at"][0] == NOW + timedelta(hours=2)
+
+
+def test_a_cause_that_has_just_ended_stays_above_the_symptoms_that_go_on() -> None:
+    """Given a broker that is back, then its topics are one row with it until they are well."""
+    frames = Frames(cluster="c", now=NOW.timestamp(), tables={})
+    at = NOW.timestamp()
+    broker = Alert(
+        fingerprint="b",
+        rule="BrokerMissing",
+        check="broker_missing",
+        severity=AlertSeverity.CRITICAL,
+        labels={"cluster": "c", "broker": "2"},
+        state=State.RESOLVED,
+        started_at=at - 600,
+        last_true_at=at - 60,
+        resolved_at=at,
+    )
+    topics = [
+        replace(
+            broker,
+            fingerprint=name,
+            check="under_replicated",
+            severity=AlertSeverity.WARNING,
+            state=State.FIRING,
+            resolved_at=None,
+            inhibited_by="b",
+        )
+        for name in ("t1", "t2")
+    ]
+    found = alert_rows([broker, *topics], GROUP_STATUS.empty, frames)
+    assert set(found["fingerprint"]) == {"b", "t1", "t2"}
+    (cause,) = found.filter(pl.col("inhibited_by").is_null()).iter_rows(named=True)
+    assert (cause["fingerprint"], cause["state"], cause["severity"]) == ("b", "resolved", "warning")
+    assert alert_rows([broker], GROUP_STATUS.empty, frames).is_empty()
 
 
 def test_who_reads_a_topic_is_known_while_its_groups_are_unknown(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.inhibition import advance_with_causes, inhibited
 from alerting.rules.lifecycle import Alert, Alerts, State, active, advance
 from alerting.rules.model import AlertSeverity, Evaluation, Override, Rule, evaluate
+from alerting.status.descriptions import WAIT_STEP
 from alerting.status.model import GroupStatus, LagNumbers, Status
 
 STALLED = Rule(
@@ -320,6 +321,17 @@ def test_one_alert_stands_until_the_backlog_is_read(trouble: Status, rule: str) 
     assert list(told) == [rule]
     assert 9000 <= told[rule] < 9000 + 11 * 60
     assert "g is catching up" in texts
+
+
+@pytest.mark.parametrize("check", ["stopped", "objective_missed"])
+def test_only_who_catches_up_is_told_to_wait(check: str) -> None:
+    steps = {
+        status: one.step
+        for status in (Status.CATCHING_UP, Status.FALLING_BEHIND, Status.STALLED)
+        for one in of_status(status, lasting=True)
+        if one.check == check and one.step
+    }
+    assert [status for status, step in steps.items() if step == WAIT_STEP] == [Status.CATCHING_UP]
 
 
 def test_catching_up_alone_is_no_alert() -> None:

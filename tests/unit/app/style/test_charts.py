@@ -18,6 +18,7 @@ from app.style.charts.base import (
 )
 from app.style.charts.heatmaps import bars, heatmap
 from app.style.charts.lines import Line, colours_of, columns_chart, series_chart, time_unit
+from app.style.charts.timelines import timeline_chart
 from app.style.charts.words import in_words
 from app.style.theme import DARK, LIGHT
 
@@ -47,6 +48,19 @@ def chart(rows: pl.DataFrame, **options: object):  # type: ignore[no-untyped-def
         y_title="messages",
         **options,  # type: ignore[arg-type]
     )
+
+
+@pytest.mark.parametrize(
+    ("is_narrow", "label"), [(False, "Broker 2 is missing"), (True, "Broker 2 is m…")]
+)
+def test_names_of_a_timeline_leave_most_of_a_phone_to_its_bars(is_narrow: bool, label: str) -> None:
+    time = AXIS.start + timedelta(minutes=5)
+    rows = pl.DataFrame(
+        {"what": ["Broker 2 is missing", "short"], "severity": ["critical"] * 2}
+    ).with_columns(pl.lit(time).alias("from"), pl.lit(AXIS.end).alias("to"))
+    made = timeline_chart(rows, axis=AXIS, palette=LIGHT, is_narrow=is_narrow)
+    assert list(made.layout.yaxis.ticktext) == [label, "short"]
+    assert list(made.layout.yaxis.tickvals) == list(made.data[0].y)
 
 
 def test_the_highest_are_drawn_and_the_others_added_up() -> None:

@@ -11,7 +11,7 @@ import pytest
 from alerting.status.explain import Feature
 from alerting.status.model import Status
 from app.style.format import short
-from app.ui import group_list, topic_list
+from app.ui import group_list, open_alerts, topic_list
 from app.ui.tables import NEVER, NONE
 from app.views.group import view_model as group_view_model
 from app.views.overview import view_model as overview_view_model
@@ -348,6 +348,10 @@ def test_causes_come_first_with_their_symptoms_below_them() -> None:
             {"fingerprint": "watch"},
             {"fingerprint": "symptom", "inhibited_by": "cause", "severity": "critical"},
             {"fingerprint": "cause", "severity": "critical"},
+            {
+                **{"fingerprint": "the same of two rules", "what": "symptom is late"},
+                **{"inhibited_by": "cause", "severity": "critical"},
+            },
             {"fingerprint": "orphan", "inhibited_by": "gone", "severity": "info"},
             {"fingerprint": "new", "severity": "critical", "since": at(-60)},
             {"fingerprint": "old", "severity": "critical", "since": at(-120)},
@@ -393,6 +397,34 @@ def test_a_deadline_that_comes_and_goes_moves_no_row() -> None:
             )
         )
         assert [one.alert["fingerprint"] for one in found] == ["near", "newer", "older"]
+
+
+def test_a_cause_that_is_over_says_so_and_is_no_trouble_of_its_group() -> None:
+    given = {"fingerprint": "a", "state": "resolved", "started_at": START}
+    (row,) = overview_view_model.items(
+        overview_view_model.causes(alerts(given)),
+        *(START, UTC),
+        interval_seconds=15.0,
+        stored=False,
+        advised={},
+    )
+    assert row.until == "over, its symptoms go on"
+    assert open_alerts.about(alerts(given), "group", "a") == []
+
+
+def test_what_two_rules_say_alike_of_a_group_stands_in_its_header_once() -> None:
+    said = {"started_at": START, "what": "a will lose data"}
+    found = open_alerts.about(
+        alerts(
+            *(
+                {**said, "fingerprint": severity, "severity": severity}
+                | {"labels": [{"key": "group", "value": "a"}]}
+                for severity in ("warning", "critical")
+            )
+        ),
+        *("group", "a"),
+    )
+    assert [icon for icon, _ in found] == [":material/error:"]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,17 @@ from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import AlertSeverity
 from app.ui.changes.events import of_changes
 from app.ui.incidents import Incident
-from app.views.incident.view_model import after, markdown, sentence, step_rows, steps
+from app.views.incident.view_model import (
+    after,
+    around,
+    bars,
+    markdown,
+    sentence,
+    step_rows,
+    steps,
+    told,
+    unheeded,
+)
 from lake.schemas.tables import CLUSTER_EVENTS
 
 
@@ -33,6 +43,7 @@ CAUSE = Alert(
     resolved_at=1360.0,
     what="Broker 2 is missing",
     detail="2 of 3 brokers are left | <b> http://evil.example.",
+    step="Restart it.",
 )
 SYMPTOM = Alert(
     fingerprint="s",
@@ -90,6 +101,55 @@ def test_its_sentence_says_when_it_began_and_ended() -> None:
     )
     loses = Incident(cause=replace(open_one.cause, deadline=1120.0 + 7200.0))
     assert sentence(loses, at(1120), UTC).endswith(" Data lost in 2 h, at the present rates.")
+
+
+def test_symptoms_that_are_alike_are_one_row_with_their_names() -> None:
+    alike = tuple(
+        replace(SYMPTOM, fingerprint=name, labels={"cluster": "c", "topic": name}, resolved_at=end)
+        for name, end in (("a", 1340.0), ("b", 1350.0), ("d", None))
+    )
+    incident = Incident(cause=CAUSE, symptoms=alike)
+    found = steps(incident, (), {})
+    said = [(step.what, step.detail) for step in found if step.kind == "symptom"]
+    assert said == [("3 alerts: under replicated", "a, b, d")]
+    ends = {step.what: step.at for step in found if step.kind == "end"}
+    assert ends["over: 2 of 3 alerts: under replicated"] == at(1350)
+    rows = bars(incident, at(2000))
+    assert rows["what"].to_list() == ["Broker 2 is missing", "3 alerts: under replicated"]
+    assert rows["to"].to_list() == [at(1360), at(2000)]
+
+
+def test_what_was_there_before_the_cause_did_not_follow_from_it() -> None:
+    early = replace(SYMPTOM, fingerprint="e", started_at=745.0)
+    # Sections are polled one by one: it may be dated a little earlier.
+    late = replace(SYMPTOM, started_at=950.0)
+    incident = Incident(cause=CAUSE, symptoms=(early, late))
+    assert [step.kind for step in steps(incident, (), {})][:3] == ["before", "symptom", "cause"]
+    said = sentence(incident, at(2000), UTC)
+    assert said.endswith("1 symptom followed from it, 1 alert under it began before.")
+
+
+def test_what_is_over_is_told_as_what_was() -> None:
+    assert told(INCIDENT) == (f"While it lasted: {CAUSE.detail}", "It was advised: Restart it.")
+    goes_on = replace(CAUSE, state=State.FIRING, resolved_at=None)
+    assert told(Incident(cause=goes_on)) == (CAUSE.detail, "Restart it.")
+
+
+def test_what_only_lists_fold_can_be_acknowledged_where_it_is_told() -> None:
+    cause, folded, held = (
+        replace(CAUSE, fingerprint=name, state=State.FIRING, resolved_at=None, inhibited_by=by)
+        for name, by in (("stopped", None), ("loss", None), ("lag", "stopped"))
+    )
+    stored = {one.fingerprint: one for one in (cause, folded, held)}
+    incident = Incident(cause=cause, symptoms=(replace(folded, inhibited_by="stopped"), held))
+    assert [one.fingerprint for one in unheeded(incident, stored, {})] == ["stopped", "loss"]
+    by = {cause.id: Acknowledgement(alert=cause.id, author="ana", comment="", at=1100.0)}
+    assert [one.fingerprint for one in unheeded(incident, stored, by)] == ["loss"]
+
+
+def test_the_time_axis_is_the_span_of_the_incident_and_a_fifth_at_each_end() -> None:
+    assert around(INCIDENT, at(9000)) == (at(1000 - 72), at(1360 + 72))
+    assert around(INCIDENT, at(1400)) == (at(1000 - 72), at(1400))
 
 
 def _fields(alert: Alert) -> dict[str, object]:

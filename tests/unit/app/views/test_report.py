@@ -8,10 +8,13 @@ from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 import polars as pl
+import pytest
 
+from alerting.rules.lifecycle import State
 from alerting.rules.model import AlertSeverity
+from app.data import present
 from app.data.context import View
-from app.data.late_hours import by_group, over_objective
+from app.data.late_hours import by_group, over_now, over_objective
 from app.ui.incidents import Incident
 from app.ui.tables import csv
 from app.views.report import view_model
@@ -199,3 +202,37 @@ def test_the_headline_says_what_is_known() -> None:
     said = view_model.headline({"incidents": none, "objectives": late})
     assert said == "0 incidents, 1 group over its objective, 1 h in all"
     assert view_model.headline({}) == "The week is not known"
+
+
+def test_a_group_that_is_late_now_is_said_although_its_hour_is_not_in_the_history() -> None:
+    nothing = by_group_of()
+    assert view_model.headline({"objectives": view_model.objective_part(nothing)}) == (
+        "no group over its objective"
+    )
+    part = view_model.objective_part(nothing, ["slow"])
+    assert view_model.headline({"objectives": part}) == (
+        "no hour over an objective is known yet, 1 group over its now"
+    )
+    assert part.nothing.endswith("1 group now: slow.")
+    more = view_model.objective_part(by_group_of(hour("fast", 1, 90.0)), ["fast", "slow"])
+    assert "2 groups over theirs now" in view_model.headline({"objectives": more})
+    assert "Over it now: fast, slow." in more.note
+
+
+def test_who_is_over_the_objective_now_is_told_by_the_present(
+    view: View, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = view.settings.scaling.objective_seconds("any")
+    groups = pl.DataFrame(
+        {
+            "group": ["well", "unknown", "late", "later"],
+            "time_lag_seconds": [wanted, None, wanted + 1, wanted + 2],
+        }
+    )
+    monkeypatch.setattr(present, "rows", lambda view, table: groups)
+    assert over_now(view) == ["later", "late"]
+
+
+def test_what_may_never_fire_is_no_incident() -> None:
+    waits = alert("waits", began=START.timestamp(), state=State.PENDING)
+    assert view_model.incident_part([Incident(cause=waits)], START, END).rows.is_empty()
