@@ -68,6 +68,16 @@ def test_the_sentence_of_brokers() -> None:
         "4 partitions under-replicated; none is offline or below min ISR: reads and writes go on; "
         "losing broker 3 too refuses acks=all on 4 partitions."
     )
+    refused = up | {"refused_if_lost": 4}
+    _, detail = sentence(one_down, refused, {"is_alive": False}, refused)
+    assert detail.endswith("losing broker 1 or 3 too refuses acks=all on 4 partitions.")
+    _, detail = sentence(
+        one_down, refused, up | {"offline_if_lost": 2}, up | {"offline_if_lost": 1}, *[refused] * 5
+    )
+    assert detail.endswith(
+        "losing broker 2 or 3 too takes up to 2 partitions offline; "
+        "losing any of 6 brokers too refuses acks=all on 4 partitions."
+    )
     title, detail = sentence(one_down, up, {"is_alive": False}, up)
     assert title == "Broker 2 is missing"
     assert detail.endswith("one more loss would stop no partition.")
@@ -98,6 +108,37 @@ def test_replicas_that_lack_are_named() -> None:
     )
     assert found["lacking"].to_list() == [[2]]
     assert found["label"].to_list() == [["▲ under-replicated"]]
+
+
+def test_the_worst_come_first_and_own_topics_before_internal_ones() -> None:
+    names = ["__consumer_offsets", "orders", "__state", "clicks", "odd"]
+    states = ["under-replicated", "under-replicated", "offline", "offline", None]
+    given = pl.DataFrame(
+        {"topic": names, "replication": states}, schema_overrides={"replication": pl.String}
+    )
+    frame = pl.concat([PARTITIONS_AT_RISK.empty, given], how="diagonal_relaxed")
+    found = brokers_view_model.with_labels(frame)
+    assert found["topic"].to_list() == ["clicks", "__state", "orders", "__consumer_offsets", "odd"]
+
+
+def test_a_missing_broker_follows_nothing() -> None:
+    given = [
+        {
+            "broker_id": number,
+            "is_alive": is_alive,
+            "leaders": 0 if number == 2 else 30,
+            "replicas": 70,
+        }
+        for number, is_alive in ((1, True), (2, False), (3, None))
+    ]
+    frame = pl.DataFrame(given, schema=BROKER_STATUS.polars_schema)
+    found = brokers_view_model.with_names(frame)
+    assert found["followers"].to_list() == [40, 0, 40]
+    assert [brokers_view_model.holds(row) for row in found.iter_rows(named=True)] == [
+        "30 leaders, 70 replicas",
+        "0 leaders; its 70 replicas are out of reach",
+        "30 leaders, 70 replicas",
+    ]
 
 
 def test_who_can_lead_a_partition_without_a_leader_is_named() -> None:
@@ -389,3 +430,19 @@ def test_a_chart_of_nothing_is_a_line(under_replicated: list[int | None], folded
         schema={"under_replicated": pl.Float64},
     ).with_columns(under_min_isr=pl.lit(0.0), offline=pl.lit(0.0))
     assert brokers_view_model.nothing_at_risk(course) is folded
+
+
+@pytest.mark.parametrize(
+    ("now", "folded"),
+    [
+        pytest.param(0, True, id="fine"),
+        pytest.param(70, False, id="at risk"),
+        pytest.param(None, False, id="unknown"),
+    ],
+)
+def test_no_risk_is_said_only_where_the_present_has_none(now: int | None, folded: bool) -> None:
+    counts = ("under_replicated", "under_min_isr", "offline")
+    course = pl.DataFrame({name: [0.0] for name in counts})
+    cluster = cluster_status(under_replicated=now, under_min_isr=0, offline=0)
+    assert brokers_view_model.nothing_at_risk(course, cluster) is folded
+    assert not brokers_view_model.nothing_at_risk(course, cluster.clear())
