@@ -130,7 +130,7 @@ with components.section("Course", help_text="The cause, what followed, and what 
             "at": Column("time", "time", width=110),
             "after": Column("after", width=90, help="Before or after the cause began."),
             "kind": Column("", width=80),
-            "what": Column("what", width="large"),
+            "what": Column("what", width="large", names=True),
             "detail": Column("detail", width="large"),
         },
         view=view,
