@@ -498,3 +498,12 @@ def test_a_delay_that_lacks_a_partition_is_left_out() -> None:
 def test_what_arrives_in_a_minute_is_normal_for_a_partition() -> None:
     assert group_view_model.neutral_lag(10.0, 2, 60.0) == 300.0
     assert group_view_model.neutral_lag(None, 2, 60.0) == 10.0
+
+
+def test_the_objective_that_all_groups_have() -> None:
+    def objectives(*seconds: float) -> pl.DataFrame:
+        return pl.DataFrame({"objective_seconds": pl.Series(seconds, dtype=pl.Float64)})
+
+    assert group_list.common_objective(objectives(300, 300), objectives(300)) == 300
+    assert group_list.common_objective(objectives(300, 300), objectives(60)) is None
+    assert group_list.common_objective(objectives(), objectives()) is None
