@@ -195,9 +195,9 @@ def items(
     """Return incidents as rows of a list, their symptoms folded."""
     rows = []
     for one in found:
-        cause = one.cause
+        cause, what = one.cause, thin(one.cause.what)
         by = acknowledged.get(cause.id)
-        target = subject(cause.labels, cause.page, cause.what)
+        target = subject(cause.labels, cause.page, what)
         cluster = cause.labels.get("cluster", view.cluster)
         if cluster != view.cluster and cluster not in view.sources_beside:
             named = {**target.parameters, "cluster": cluster}
@@ -224,7 +224,7 @@ def items(
             Item(
                 id=cause.id,
                 badge=SEVERITY_BADGE_STYLES[cause.severity],
-                what=cause.what,
+                what=what,
                 when=span(one, view),
                 why=thin(cause.detail),
                 until=", ".join(notes),
@@ -232,7 +232,7 @@ def items(
                 link=target,
                 links=[story(cause.id)],
                 more_label=folded(len(one.symptoms)),
-                more=limited([f"{each.what}: {thin(each.detail)}" for each in one.symptoms]),
+                more=limited([f"{thin(f'{each.what}: {each.detail}')}" for each in one.symptoms]),
             )
         )
     return rows

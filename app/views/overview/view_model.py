@@ -47,7 +47,7 @@ def causes(alerts: pl.DataFrame) -> list[Cause]:
     is_symptom = _is_symptom(alerts)
     symptoms: dict[str, list[str]] = {}
     for row in alerts.filter(is_symptom).sort("since", "fingerprint").iter_rows(named=True):
-        symptoms.setdefault(row["inhibited_by"], []).append(f"{row['what']}: {row['detail']}")
+        symptoms.setdefault(row["inhibited_by"], []).append(thin(f"{row['what']}: {row['detail']}"))
     first = (
         alerts.filter(~is_symptom)
         .with_columns(
@@ -140,6 +140,7 @@ def items(
     rows = []
     for cause in found:
         alert = cause.alert
+        what = thin(alert["what"])
         labels = _labels(cause)
         advice = advised.get(labels.get("group", "")) if _is_behind(cause) else None
         since = alert["since"]
@@ -152,13 +153,13 @@ def items(
             Item(
                 id=alert["fingerprint"],
                 badge=SEVERITY_BADGE_STYLES[AlertSeverity(alert["severity"])],
-                what=alert["what"],
+                what=what,
                 when=when,
                 why=thin(alert["detail"]),
                 until=incidents.last_seen(alert["last_true_at"], now, zone, interval_seconds)
                 or incidents.deadline(alert["deadline_at"], now),
                 step=f"Scaling advises: {advice}" if advice else alert["step"],
-                link=incidents.subject(labels, alert["page"], alert["what"]),
+                link=incidents.subject(labels, alert["page"], what),
                 links=[
                     incidents.story(alert_id(alert["fingerprint"], alert["started_at"].timestamp()))
                 ]

@@ -229,6 +229,16 @@ def test_arrivals_are_shared_out_by_the_exceptions_of_each_poll() -> None:
     assert counted["share"].to_list() == pytest.approx([0.7, 0.3])
 
 
+def test_a_step_that_runs_is_not_drawn() -> None:
+    arrived = pl.DataFrame({"time": [at(0), at(60), at(120)], "arrived": [60.0, 60.0, 3.0]})
+
+    def whole(newest: float) -> int:
+        samples = pl.DataFrame({"observed_at": [at(0), at(newest)]})
+        return dead_letters_view_model.whole_steps(arrived, samples, 60.0).height
+
+    assert (whole(125), whole(179), whole(180), whole(30)) == (2, 2, 3, 0)
+
+
 def test_where_nothing_arrived_the_sampled_records_are_counted() -> None:
     nothing = dead_letters_view_model.by_exception(
         pl.DataFrame(schema=DEAD_LETTERS.polars_schema), 60.0

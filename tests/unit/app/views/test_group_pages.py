@@ -366,6 +366,22 @@ def test_causes_come_first_with_their_symptoms_below_them() -> None:
     assert row.more == ["symptom is late: why"]
 
 
+def test_open_alerts_have_the_thousands_of_the_page() -> None:
+    waits = {"what": "3,467 messages wait for g", "detail": "3,467 wait."}
+    found = overview_view_model.causes(
+        alerts(
+            {"fingerprint": "cause", **waits},
+            {"fingerprint": "symptom", "inhibited_by": "cause", **waits},
+        )
+    )
+    (row,) = overview_view_model.items(
+        found, START, UTC, interval_seconds=15.0, stored=False, advised={}
+    )
+    assert row.link is not None
+    assert row.what == row.link.label == "3\u202f467 messages wait for g"
+    assert row.more == ["3\u202f467 messages wait for g: 3\u202f467 wait."]
+
+
 def test_clusters_are_counted_as_their_overviews_count() -> None:
     open_now = alerts(
         {"fingerprint": "cause"},
