@@ -10,7 +10,7 @@ import polars as pl
 from alerting.checks.model import Check, CheckInput, CheckResult, check
 from alerting.inputs.facts import is_missing, since_when
 from alerting.inputs.frames import unix
-from alerting.status.phrases import duration, plural, short
+from alerting.status.phrases import duration, plural, share, short
 from lake.replication import with_replication
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITIONS
@@ -198,7 +198,7 @@ def leader_imbalance(given: CheckInput) -> Iterable[CheckResult]:
         value=ratio,
         may_be_worse=newest["preferred_leader"].null_count() > 0,
         what=f"{plural(away, 'partition')} not led by their preferred broker",
-        detail=f"That is {ratio or 0.0:.0%} of all: some brokers do more than their share.",
+        detail=f"That is {share(ratio or 0.0)} of all: some brokers do more than their share.",
         cause="Brokers were restarted and leadership has not moved back.",
         step="Run kafka-leader-election.sh --election-type preferred --all-topic-partitions.",
         page="brokers",
@@ -223,7 +223,7 @@ def disk_free(given: CheckInput) -> Iterable[CheckResult]:
         yield CheckResult(
             labels=labels,
             value=free / total,
-            what=f"The disks of broker {row['broker_id']} are {1 - free / total:.0%} full",
+            what=f"The disks of broker {row['broker_id']} are {share(1 - free / total)} full",
             detail=f"{short(free)}B of {short(total)}B are free; a full disk stops the broker.",
             cause="More is written than retention deletes.",
             step="Shorten the retention of the largest topics, add disk, or move partitions away.",
@@ -262,7 +262,7 @@ def certificate_expiry(given: CheckInput) -> Iterable[CheckResult]:
 
 @check(
     unit="1",
-    meaning="1 while it failed",
+    meaning="1 while a log directory has failed",
     labels=("broker", "path"),
     sources=(LOG_DIRECTORIES, BROKERS),
 )

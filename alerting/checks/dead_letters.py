@@ -13,7 +13,7 @@ from alerting.inputs.facts import dead_letter_rows, short_class
 from alerting.inputs.frames import KAFKA, Frames, unix
 from alerting.inputs.windows import GroupKey
 from alerting.status.model import Status
-from alerting.status.phrases import duration, messages, plural, rate
+from alerting.status.phrases import duration, messages, plural, rate, share
 from lake.schemas.tables import DEAD_LETTERS, GROUP_OFFSETS, GROUPS, TOPICS
 
 _RATIO_SECONDS = 60.0
@@ -41,12 +41,12 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
         origin = f" of {row['origin']}" if row["origin"] else ""
         mostly = f", mostly {row['top_reason']}" if row["top_reason"] else ""
         arriving, ratio = row["arrival_per_second"], ratios.get((row["source"], row["name"]))
-        share = f"{ratio:.2%}{origin} fail" if ratio is not None else f"Messages{origin} fail"
+        who = f"{share(ratio)}{origin}" if ratio is not None else f"Messages{origin}"
         yield CheckResult(
             labels=_labels(given, row),
             value=ratio,
             what=f"Dead letters arrive in {row['name']}",
-            detail=f"{share}{mostly}"
+            detail=f"{who} fail{mostly}"
             + (f"; {rate(arriving)} arrive" if arriving else "")
             + ("." if row["redrive_group"] else "; nobody redrives them."),
             cause=row["top_reason"] or "",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from alerting.status.phrases import count, duration, rate
+from alerting.status.phrases import count, duration, rate, share
 
 HORIZON_SECONDS = 10 * 365 * 86400.0
 """A deadline further away than ten years is none."""
@@ -192,7 +192,7 @@ def _coming(left: float, rate: float, limit: Literal["time", "size"], reason: st
 def _share(unread: float, limit: int) -> str:
     if limit <= 0:
         return "the topic keeps no bytes"
-    return f"unread messages take {unread / limit:.0%} of the bytes that a partition keeps"
+    return f"unread messages take {share(unread / limit)} of the bytes that a partition keeps"
 
 
 def _none(reason: str) -> Deadline:

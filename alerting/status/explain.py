@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from alerting.status.features import Measurement, measure
 from alerting.status.group_status import group_status, peers_of
 from alerting.status.model import GroupStatus, PartitionStatus, PartitionWindow, StatusRules
-from alerting.status.phrases import duration, messages, rate
+from alerting.status.phrases import duration, messages, rate, share
 from alerting.status.stall_timeout import stall_timeout
 
 
@@ -126,8 +126,8 @@ def _features(
         more = {None: "no yesterday is known", True: "more", False: "as much as yesterday"}
         yield Feature(
             name="arrivals swing",
-            value=f"{growth.read_share:.0%} of what arrives is read",
-            compared=f"under {1 - rules.much_share:.0%}, or not as yesterday "
+            value=f"{share(growth.read_share)} of what arrives is read",
+            compared=f"under {share(1 - rules.much_share)}, or not as yesterday "
             f"({more[found.exceeds_yesterday]}): the objective counts; else "
             f"{duration(rules.peak_seconds)}",
         )

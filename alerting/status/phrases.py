@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import floor, log10
+
 
 def count(value: int) -> str:
     """Return a count with separators: ``1,204``."""
@@ -11,6 +13,15 @@ def count(value: int) -> str:
 def messages(value: int) -> str:
     """Return ``1 message`` or ``1,204 messages``."""
     return f"{value:,} message{'' if value == 1 else 's'}"
+
+
+def share(ratio: float) -> str:
+    """Return a ratio as a percentage, with two figures below ten: ``0.25 %``, ``82 %``."""
+    percent = ratio * 100
+    if percent == 0 or abs(percent) >= 10:
+        return f"{round(percent)} %"
+    text = f"{percent:.{1 - floor(log10(abs(percent)))}f}"
+    return f"{text.rstrip('0').rstrip('.')} %"
 
 
 def rate(per_second: float) -> str:

@@ -11,6 +11,7 @@ from alerting.errors import AlertingError
 from alerting.rules.lifecycle import alert_id
 from app.data import alert_store, present, queries
 from app.data.context import View
+from app.style.format import thin
 from lake.errors import LakeError
 from lake.schemas.current import BROKER_STATUS, GROUP_STATUS, TOPIC_STATUS
 from lake.schemas.tables import CONNECTORS, DEAD_LETTERS, QUEUES
@@ -79,9 +80,9 @@ def _alerts(view: View) -> pl.DataFrame:
         return _rows(())
     kept = present.runs(view)
     return _rows(
-        ("alert", what, rule, "incident", "alert", alert_id(fingerprint, started.timestamp()))
+        ("alert", thin(what), rule, "incident", "alert", alert_id(fingerprint, started.timestamp()))
         if kept and started is not None
-        else ("alert", what, rule, "alerts", "", "")
+        else ("alert", thin(what), rule, "alerts", "", "")
         for what, rule, fingerprint, started in rows
     )
 

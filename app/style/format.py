@@ -10,6 +10,7 @@ import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from math import floor, isfinite, log10
 
+from alerting.status import phrases
 from config.visible import visible
 
 UNKNOWN = "unknown"
@@ -116,8 +117,7 @@ def share(ratio: float | None) -> str:
     """Write a ratio as a percentage: ``0.8 %``."""
     if ratio is None or not isfinite(ratio):
         return UNKNOWN
-    percent = ratio * 100
-    return f"{_significant(percent, 2) if abs(percent) < 10 else round(percent)}{THIN}%"
+    return thin(phrases.share(ratio))
 
 
 def clock(moment: datetime | None, zone: tzinfo, *, now: datetime) -> str:
@@ -198,8 +198,9 @@ def escape(text: str, *, apart: str = _NOTHING) -> str:
 
 
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_PERCENT = re.compile(r"(?<=\d) ?%")
 
 
 def thin(sentence: str) -> str:
-    """Group the thousands of a sentence that others wrote as the pages do."""
-    return _GROUPED.sub(THIN, sentence)
+    """Write the thousands and percentages of a sentence that others wrote as the pages do."""
+    return _PERCENT.sub(f"{THIN}%", _GROUPED.sub(THIN, sentence))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import polars as pl
@@ -14,7 +14,7 @@ from alerting.rules.matchers import Acknowledgement, Silence
 from alerting.rules.model import AlertSeverity, Rule
 from alerting.tools.rule_trial import Tried, thing
 from app.style import theme
-from app.style.format import count, duration
+from app.style.format import count, duration, exact, share
 from app.style.theme import BadgeStyle
 from app.ui.tables import NEVER
 
@@ -252,7 +252,6 @@ def rule_rows(rules: Sequence[Rule], firing: Sequence[Alert]) -> pl.DataFrame:
             {
                 "rule": rule.name,
                 "severity": [SEVERITY_BADGE_STYLES[rule.severity].label],
-                "meaning": CHECKS[rule.check].meaning,
                 "condition": condition(rule),
                 "for_seconds": rule.for_seconds,
                 "keep_seconds": rule.keep_firing_for_seconds,
@@ -264,7 +263,6 @@ def rule_rows(rules: Sequence[Rule], firing: Sequence[Alert]) -> pl.DataFrame:
         schema={
             "rule": pl.String(),
             "severity": pl.List(pl.String),
-            "meaning": pl.String(),
             "condition": pl.String(),
             "for_seconds": pl.Float64(),
             "keep_seconds": pl.Float64(),
@@ -275,15 +273,27 @@ def rule_rows(rules: Sequence[Rule], firing: Sequence[Alert]) -> pl.DataFrame:
 
 
 def condition(rule: Rule) -> str:
-    """Return when a rule is true, in a few words."""
-    if not rule.enabled:
-        return "off"
-    if rule.threshold is None:
-        return "where an objective is set"
+    """Return when a rule is true, in a sentence."""
     check = CHECKS[rule.check]
-    written = duration(rule.threshold) if check.unit == "seconds" else f"{rule.threshold:g}"
-    unit = "" if check.unit in ("seconds", "1") else f" {check.unit}"
-    return f"{'>' if check.bad == 'above' else '<'} {written}{unit}"
+    if not rule.enabled:
+        return f"off ({check.meaning.removeprefix('1 while ')})"
+    if rule.threshold is None:
+        return f"{check.meaning}: where an objective is set"
+    if check.unit == "1":
+        return check.meaning.removeprefix("1 while ")
+    above = check.bad == "above"
+    if check.unit in _MEASURES:
+        written = _MEASURES[check.unit](rule.threshold)
+        return f"{check.meaning}: {'over' if above else 'under'} {written}"
+    return f"{'more' if above else 'less'} than {exact(rule.threshold)} {check.meaning}"
+
+
+_MEASURES: Mapping[str, Callable[[float], str]] = {
+    "seconds": duration,
+    "ratio": share,
+    "intervals": "{:g}".format,
+}
+"""Units of what is measured, not counted."""
 
 
 def timeline_rows(alerts: Iterable[Alert], now: datetime) -> pl.DataFrame:

@@ -112,6 +112,12 @@ def with_advice(
     )
 
 
+def common_objective(*frames: pl.DataFrame) -> float | None:
+    """Return the objective of all groups in seconds; None where they differ."""
+    known = pl.concat([frame["objective_seconds"] for frame in frames]).unique()
+    return float(known[0]) if known.len() == 1 else None
+
+
 def drain_seconds() -> pl.Expr:
     """Return the time to drain, in seconds; ``NEVER`` while the backlog grows.
 

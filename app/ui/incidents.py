@@ -202,10 +202,10 @@ def items(
     """Return incidents as rows of a list, their symptoms folded."""
     rows = []
     for one in found:
-        cause = one.cause
+        cause, what = one.cause, thin(one.cause.what)
         lines = symptom_lines((each.what, each.detail) for each in one.symptoms)
         by = acknowledged.get(cause.id)
-        target = subject(cause.labels, cause.page, cause.what)
+        target = subject(cause.labels, cause.page, what)
         cluster = cause.labels.get("cluster", view.cluster)
         if cluster != view.cluster and cluster not in view.sources_beside:
             named = {**target.parameters, "cluster": cluster}
@@ -232,7 +232,7 @@ def items(
             Item(
                 id=cause.id,
                 badge=SEVERITY_BADGE_STYLES[cause.severity],
-                what=cause.what,
+                what=what,
                 when=span(one, view),
                 why=thin(cause.detail),
                 until=", ".join(notes),
@@ -258,7 +258,7 @@ def folded(number: int) -> str:
 
 
 def limited(lines: Sequence[str]) -> list[str]:
-    """Return the first lines, and how many more there are."""
+    return list(dict.fromkeys(thin(f"{what}: {detail}") for what, detail in symptoms))
     if len(lines) <= MOST_SYMPTOMS:
         return list(lines)
     return [*lines[:MOST_SYMPTOMS], f"and {len(lines) - MOST_SYMPTOMS} more"]

@@ -11,7 +11,7 @@ from alerting.rules.lifecycle import State, alert_id
 from alerting.rules.model import SEVERITIES, AlertSeverity
 from app.data import present
 from app.data.context import View
-from app.style.format import escape
+from app.style.format import escape, thin
 from app.ui import components, incidents, routes
 from app.ui.alert_list import SEVERITY_BADGE_STYLES
 from app.ui.browser.items import Target
@@ -61,7 +61,7 @@ def about(alerts: pl.DataFrame, label: str, name: str) -> list[tuple[str, Target
         (
             SEVERITY_BADGE_STYLES[AlertSeverity(row["severity"])].icon,
             incidents.story(
-                alert_id(row["fingerprint"], row["started_at"].timestamp()), row["what"]
+                alert_id(row["fingerprint"], row["started_at"].timestamp()), thin(row["what"])
             ),
         )
         for row in said.values()

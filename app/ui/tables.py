@@ -44,7 +44,7 @@ _ROW_PIXELS = 31
 _CARDS = 20
 """Most rows that a phone shows, a card each; the file has all."""
 _LABELLED = 40
-"""Longer texts are sentences, which stand on a card without the column's label."""
+"""Longer texts, and those of wide columns, are sentences: a card leaves their label out."""
 
 
 # Label and kind stand by position: they are of different types, and each page lists dozens.
@@ -57,6 +57,8 @@ class Column:
         width: In pixels; None lets the table decide.
         never: What is written for ``NEVER``; a dash stands for ``NONE``.
         opens: Page and parameter that a click on the cell leads to.
+        pinned: Only with ``opens``: Streamlit writes other pinned cells in grey.
+        names: It is the title of a card where the first column is not.
     """
 
     label: str
@@ -69,6 +71,7 @@ class Column:
     unknown: str = UNKNOWN
     opens: tuple[str, str] | None = None
     pinned: bool = False
+    names: bool = False
 
 
 _WRITERS: dict[Kind, Callable[[Any], str]] = {
@@ -231,12 +234,15 @@ def texts(
 def cards(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> list[items.Item]:
     """Return each row as a card: its name, its status, and the other columns in words.
 
-    The name is the first column; what leads elsewhere is a link. A sparkline is left out, and
-    what does not apply.
+    The name is the column that is said to be, or else the first one that is no status; what leads
+    elsewhere is a link. What stands before the name, such as a time, needs no label. A sparkline is
+    left out, and what does not apply.
     """
     written = {name: column for name, column in columns.items() if column.kind != "trend"}
-    title, *others = written
-    status = next((name for name in others if columns[name].kind == "status"), None)
+    status = next((name for name, column in written.items() if column.kind == "status"), None)
+    others = [name for name in written if name != status]
+    title = next((name for name in others if columns[name].names), others[0])
+    before = others[: others.index(title)]
     target = columns[title].opens
     found = []
     for number, row in enumerate(texts(frame, written, view)):
@@ -244,16 +250,21 @@ def cards(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> lis
         badge = _badge(frame[status][number], columns[status]) if status else None
         rest = [
             name
-            for name in others
-            if not (name == status and badge) and said[name] not in ("", DASH)
+            for name in written
+            if name not in (title, *before)
+            and not (name == status and badge)
+            and said[name] not in ("", DASH)
         ]
-        sentences = [said[name] for name in rest if len(said[name]) > _LABELLED]
-        short = [name for name in rest if len(said[name]) <= _LABELLED]
+        short = [
+            name for name in rest if len(said[name]) <= _LABELLED and columns[name].width != "large"
+        ]
+        sentences = [said[name] for name in rest if name not in short]
         found.append(
             items.Item(
                 id=f"{number}-{said[title]}",
                 badge=badge,
                 what=said[title],
+                when=" · ".join(said[name] for name in before),
                 link=items.Target(
                     label=said[title],
                     page=target[0],

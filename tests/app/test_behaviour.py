@@ -63,6 +63,20 @@ def test_the_list_of_groups_is_worst_first_with_its_lags(open_page: Open, filled
     assert by_group["lag"].isna().to_dict()["reports"]
 
 
+def test_an_objective_that_all_have_is_said_once_and_why_is_wide(
+    open_page: Open, filled: Path
+) -> None:
+    test = open_page(filled, "groups")
+    assert "objective_seconds" not in test.dataframe[0].value
+    assert "; objective 5 min" in texts(test)
+    columns = json.loads(test.dataframe[0].proto.columns)
+    widths = {name: column["width"] for name, column in columns.items() if "width" in column}
+    shown = list(test.dataframe[0].value)
+    # A window of 1,440 pixels leaves 1,000 beside the menu.
+    assert sum(widths[name] for name in shown[: shown.index("consumption_per_second") + 1]) <= 1000
+    assert max(widths, key=lambda name: widths[name]) == "reason"
+
+
 def test_filters_narrow_the_list_and_say_so(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "groups")
     test.text_input(key="groups-search").set_value("PAY").run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,6 +35,10 @@ def test_connectors_are_listed_the_worst_first(
     assert "mirrors are 1\u202f234 messages behind" in said
     assert "the lag of 1 mirrored partition is unknown" in said
     rows = test.dataframe[0].value
+    assert rows.columns[0] == "connector"
+    assert not json.loads(test.dataframe[0].proto.columns)["connector"].get(
+        "pinned"
+    )  # it would be grey
     assert rows["connector"].to_list() == [
         "broken",
         "mirror",

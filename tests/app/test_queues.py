@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,6 +31,10 @@ def test_queues_are_listed_the_worst_first(open_page: Open, filled: Path, tmp_pa
     assert (metric(test, "Ready"), metric(test, "Targets missing")) == ("12\u202f359", "1")
     assert metric(test, "Dead letters") == "9"
     rows = test.dataframe[0].value
+    assert rows.columns[0] == "queue"
+    assert not json.loads(test.dataframe[0].proto.columns)["queue"].get(
+        "pinned"
+    )  # it would be grey
     assert rows["queue"].to_list()[:4] == ["parcels", "invoices.dead", "forgotten", "new"]
     by_queue = rows.set_index("queue")
     assert by_queue.loc["parcels", "goes_to"] == "nowhere: exchange parcels.failed"

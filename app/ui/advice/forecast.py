@@ -10,7 +10,7 @@ from app.data import history_queries, queries
 from app.data.context import View
 from app.style.charts.advice import forecast_chart
 from app.style.charts.base import Axis
-from app.style.format import escape
+from app.style.format import escape, share
 from app.ui import components
 from lake.schemas.tables import CONTRIBUTORS, FORECASTS, GROUP_HISTORY, TOPIC_HISTORY
 
@@ -60,7 +60,7 @@ def forecast(view: View, subject: str, name: str) -> pl.DataFrame | str:
     if not holds(one):
         return (
             f"No forecast is drawn: of {one['held_back_hours']} hours held back only "
-            f"{one['coverage_90']:.0%} lay inside the band that should hold 90 %."
+            f"{share(one['coverage_90'])} lay inside the band that should hold {share(0.9)}."
         )
     return numbers
 
@@ -98,7 +98,7 @@ def quality(forecast: dict[str, object], *, is_shaded: bool = False) -> str:
         said.append(f"Generated history{shaded} is behind this forecast.")
     hours, held = forecast["held_back_hours"], forecast["coverage_90"]
     if isinstance(held, float):
-        said.append(f"Of {hours} hours held back, {held:.0%} lay inside such a band.")
+        said.append(f"Of {hours} hours held back, {share(held)} lay inside such a band.")
     else:
         said.append("There was too little history to hold any back and measure the band.")
     return " ".join(said)

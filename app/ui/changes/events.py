@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -23,6 +23,8 @@ from app.style.format import count
 from lake import deploy_marks
 from lake.schemas.bronze import NAMED_TOPICS
 
+STANDS_AFTER = timedelta(minutes=5)
+"""A change that is undone sooner was none, such as a member that joins while a broker is lost."""
 MARKED_REBALANCES = 20
 """Most rebalances that a chart marks: of a group that does nothing else, the newest."""
 
@@ -48,6 +50,7 @@ class Event:
     Attributes:
         what: In a few words, with the name of what it happened to.
         is_loss: Something was lost by it: its mark is red.
+        is_undone: It did not last: a short list has others first.
     """
 
     at: datetime
@@ -55,6 +58,7 @@ class Event:
     what: str
     detail: str = ""
     is_loss: bool = False
+    is_undone: bool = False
 
     @property
     def sentence(self) -> str:
@@ -183,33 +187,68 @@ def of_open_alerts(alerts: pl.DataFrame, since: datetime) -> list[Event]:
     ]
 
 
-def of_members(changes: pl.DataFrame, advised: Mapping[str, int]) -> list[Event]:
+def of_members(changes: pl.DataFrame, advised: Mapping[str, int], now: datetime) -> list[Event]:
     """Return rows of ``recent_changes`` as events: groups that started, stopped, grew or shrank.
+
+    One that was undone soon is one event, and followed no advice.
 
     Args:
         changes: The rows.
         advised: Group: the number of members that was advised.
+        now: The present.
     """
     found = []
-    for row in changes.iter_rows(named=True):
-        name, before, after = row["name"], row["before"], row["after"]
-        if before == 0:
-            what = f"{name} started with {count(after, 'member')}"
-        elif after == 0:
-            what = f"{name} stopped: {count(before, 'member')} left"
-        else:
-            what = f"{name} went from {before} to {count(after, 'member')}"
-        is_advised = after == advised.get(name)
-        found.append(
-            Event(
-                at=row["changed_at"],
-                sort=Sort.ADVICE if is_advised else Sort.REBALANCES,
-                what=what,
-                detail="as advised" if is_advised else "",
-                is_loss=after == 0,
+    for (name, *_), rows in changes.sort("changed_at").group_by("name", maintain_order=True):
+        lasting: list[tuple[datetime, int, int]] = []
+        for at, before, after in rows.select("changed_at", "before", "after").iter_rows():
+            back = next(
+                (
+                    place
+                    for place, (began, first, _) in enumerate(lasting)
+                    if first == after and at - began <= STANDS_AFTER
+                ),
+                None,
             )
-        )
+            if back is None:
+                lasting.append((at, before, after))
+                continue
+            began, first, over = lasting[back]
+            del lasting[back:]
+            what = f"{name} went from {first} to {count(over, 'member')} and back"
+            found.append(Event(at=began, sort=Sort.REBALANCES, what=what, is_undone=True))
+        ends = [*(at for at, _, _ in lasting[1:]), now]
+        for (at, before, after), until in zip(lasting, ends, strict=False):
+            is_advised = after == advised.get(str(name)) and until - at >= STANDS_AFTER
+            found.append(_of_member_change(at, str(name), before, after, is_advised=is_advised))
     return found
+
+
+def _of_member_change(
+    at: datetime, name: str, before: int, after: int, *, is_advised: bool
+) -> Event:
+    if before == 0:
+        what = f"{name} started with {count(after, 'member')}"
+    elif after == 0:
+        what = f"{name} stopped: {count(before, 'member')} left"
+    else:
+        what = f"{name} went from {before} to {count(after, 'member')}"
+    return Event(
+        at=at,
+        sort=Sort.ADVICE if is_advised else Sort.REBALANCES,
+        what=what,
+        detail="as advised" if is_advised else "",
+        is_loss=after == 0,
+    )
+
+
+def foremost(events: Sequence[Event], limit: int) -> list[Event]:
+    """Return the events that a short list has, the newest first.
+
+    What happened to brokers is left out last, and what was undone first.
+    """
+    newest = sorted(events, key=lambda one: one.at, reverse=True)
+    ranked = sorted(newest, key=lambda one: (one.sort is not Sort.BROKERS, one.is_undone))
+    return sorted(ranked[:limit], key=lambda one: one.at, reverse=True)
 
 
 def of_advice(at: datetime, what: str) -> Event:

@@ -54,7 +54,7 @@ def of_topic(view: View, topic: str) -> list[Event]:
 
 
 def of_last_hour(view: View) -> list[Event]:
-    """Return what changed in the cluster in the last hour, and what fired, the newest first."""
+    """Return what changed in the cluster in the last hour, and what fired."""
     found: list[Event] = []
     since = view.now - timedelta(hours=1)
     with components.guarded():
@@ -65,8 +65,8 @@ def of_last_hour(view: View) -> list[Event]:
         members = present.rows(view, RECENT_CHANGES)
         groups = tuple(members["name"].unique().sort())
         advised = _advised(view.cache_key, view.cluster, groups, view)
-        found += events.of_members(members, advised)
-    return sorted(found, key=lambda one: one.at, reverse=True)
+        found += events.of_members(members, advised, view.now)
+    return found
 
 
 # The job advises every few minutes, and pages are drawn again every few seconds.

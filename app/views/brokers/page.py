@@ -36,9 +36,7 @@ with components.guarded():
                     lines = []
                     if row["is_controller"]:
                         lines.append("controller")
-                    lines.append(
-                        f"{exact(row['leaders'])} leaders, {exact(row['replicas'])} replicas"
-                    )
+                    lines.append(view_model.holds(row))
                     disk = size(row["log_bytes"])
                     if row["disk_free_bytes"] is not None:
                         disk += f", {size(row['disk_free_bytes'])} free"
@@ -62,7 +60,8 @@ with components.section(
     "producers with acks=all are refused. Offline: no leader, neither read nor written.",
 ):
     history = history_queries.cluster_history(view)
-    if view_model.nothing_at_risk(history.frame):
+    present_too = cluster if view.until >= view.now else None
+    if view_model.nothing_at_risk(history.frame, present_too):
         components.nothing(f"No partition was at risk {view.period}.", icon=":material/check:")
     else:
         axis = page_axis(view, history, events.marks(page_events.of_cluster(view)))

@@ -44,6 +44,8 @@ _OF_ONE_BROKER = re.compile(
 """Settings in which brokers differ on purpose."""
 
 _DEFAULT = " (default)"
+_NAMED = 4
+"""Most brokers that a sentence names."""
 
 
 def sentence(
@@ -96,21 +98,33 @@ def sentence(
 
 
 def _one_more(brokers: pl.DataFrame) -> list[str]:
-    """Say what the loss of one more broker would do, of the one that would hurt most."""
-    worst = (
-        brokers.filter("is_alive")
-        .drop_nulls(["offline_if_lost", "refused_if_lost"])
-        .sort("offline_if_lost", "refused_if_lost", "broker_id", descending=[True, True, False])
-    )
-    for row in worst.head(1).iter_rows(named=True):
-        if row["offline_if_lost"]:
-            what = f"takes {count(row['offline_if_lost'], 'partition')} offline"
-        elif row["refused_if_lost"]:
-            what = f"refuses acks=all on {count(row['refused_if_lost'], 'partition')}"
-        else:
-            return ["one more loss would stop no partition"]
-        return [f"losing broker {row['broker_id']} too {what}"]
-    return []
+    """Say what the loss of one more broker would do, and of which ones."""
+    alive = brokers.filter("is_alive").drop_nulls(["offline_if_lost", "refused_if_lost"])
+    stops = pl.col("offline_if_lost") > 0
+    refuses = ~stops & (pl.col("refused_if_lost") > 0)
+    parts = [
+        f"losing {_any_of(found['broker_id'].to_list())} too {what.format(_up_to(found[column]))}"
+        for is_so, column, what in (
+            (stops, "offline_if_lost", "takes {} offline"),
+            (refuses, "refused_if_lost", "refuses acks=all on {}"),
+        )
+        if not (
+            found := alive.filter(is_so).sort(column, "broker_id", descending=[True, False])
+        ).is_empty()
+    ]
+    return parts or (["one more loss would stop no partition"] if alive.height else [])
+
+
+def _any_of(ids: list[int]) -> str:
+    if len(ids) > _NAMED:
+        return f"any of {len(ids)} brokers"
+    *others, last = map(str, sorted(ids))
+    return f"broker {', '.join(others)} or {last}" if others else f"broker {last}"
+
+
+def _up_to(numbers: pl.Series) -> str:
+    most = count(numbers[0], "partition")
+    return most if numbers.n_unique() == 1 else f"up to {most}"
 
 
 def badge_style(is_alive: bool | None) -> BadgeStyle:
@@ -119,9 +133,16 @@ def badge_style(is_alive: bool | None) -> BadgeStyle:
 
 
 def with_labels(partitions: pl.DataFrame) -> pl.DataFrame:
-    """Add how each partition at risk looks, which replicas lack, and who can lead it again."""
+    """Add how each partition at risk looks, which replicas lack, and who can lead it again.
+
+    The worst come first, and of these the topics that are not Kafka's own.
+    """
     labels = {state: badge_style.label for state, badge_style in REPLICATION.items()}
-    return partitions.with_columns(
+    rank = pl.col("replication").replace_strict(list(labels), range(len(labels)), default=None)
+    in_order = partitions.sort(
+        rank, pl.col("topic").str.starts_with("__"), maintain_order=True, nulls_last=True
+    )
+    return in_order.with_columns(
         pl.concat_list(pl.col("replication").replace_strict(labels, default="unknown")).alias(
             "label"
         ),
@@ -140,9 +161,13 @@ def with_labels(partitions: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_names(brokers: pl.DataFrame) -> pl.DataFrame:
-    """Add each broker's name and how many replicas follow on it."""
+    """Add each broker's name and how many replicas follow on it: on a missing one none does."""
+    followers = pl.col("replicas") - pl.col("leaders")
     return brokers.sort("broker_id").with_columns(
-        (pl.col("replicas") - pl.col("leaders")).alias("followers"),
+        pl.when(pl.col("is_alive").eq_missing(False))
+        .then(0)
+        .otherwise(followers)
+        .alias("followers"),
         pl.format("broker {}", "broker_id").alias("name"),
     )
 
@@ -154,6 +179,14 @@ def preferred_share(cluster: pl.DataFrame) -> str:
     if led is None or partitions is None:
         return "Preferred leaders are unknown."
     return f"{exact(led)} of {count(partitions, 'partition')} led by their preferred replica."
+
+
+def holds(broker: dict[str, Any]) -> str:
+    """Return what a broker leads and holds; the replicas of a missing one serve nobody."""
+    leaders, replicas = exact(broker["leaders"]), exact(broker["replicas"])
+    if broker["is_alive"] is False:
+        return f"{leaders} leaders; its {replicas} replicas are out of reach"
+    return f"{leaders} leaders, {replicas} replicas"
 
 
 def facts(broker: dict[str, Any], now: datetime) -> list[str]:
@@ -247,8 +280,22 @@ def _number(text: str | None) -> int | None:
     return int(text) if text and text.isdecimal() else None
 
 
-def nothing_at_risk(course: pl.DataFrame) -> bool:
-    """Return whether all of the time is known, and no partition was at risk in it."""
-    values = course.select("under_replicated", "under_min_isr", "offline")
-    whole = values.select((pl.all() == 0).fill_null(value=False).all())
-    return course.height > 0 and all(whole.row(0))
+def nothing_at_risk(course: pl.DataFrame, cluster: pl.DataFrame | None = None) -> bool:
+    """Return whether all of the time is known, and no partition was at risk in it.
+
+    Args:
+        course: The history, which lags the present by up to a minute.
+        cluster: Rows of ``cluster_status`` where the time ends now; None where it ended.
+    """
+    return all(
+        frame.height > 0
+        and all(
+            frame.select(
+                (pl.col("under_replicated", "under_min_isr", "offline") == 0)
+                .fill_null(value=False)
+                .all()
+            ).row(0)
+        )
+        for frame in (course, cluster)
+        if frame is not None
+    )

@@ -128,8 +128,8 @@ with st.grid(5, min_column_width=124, gap="small"):
 tables.show(
     view_model.table_rows(connectors, tasks),
     {
+        "connector": Column("connector", width=130),
         "status": Column("status", "status", badge_styles=view_model.BADGE_STYLES, width=125),
-        "connector": Column("connector", width=130, pinned=True),
         "running": Column(
             "tasks running",
             help="Of those it was split into; in brackets tasks.max, where that is another number.",

@@ -167,17 +167,20 @@ with components.guarded():
         step = max(60.0, history.step_seconds)
         samples = queries.dead_letter_samples(view, row["source"], row["name"])
         arrived = view_model.by_exception(samples, step)
-        if arrived.is_empty():
+        course = view_model.whole_steps(arrived, samples, step)
+        if course.is_empty():
             components.nothing(
                 "No samples of this time are kept."
                 if samples.is_empty()
-                else "Nothing arrived in this time.",
+                else "Nothing arrived in this time."
+                if arrived.is_empty()
+                else "What arrived is drawn once the running minute is over.",
                 icon=":material/check:",
             )
         else:
             components.chart(
                 series_chart(
-                    arrived,
+                    course,
                     by="reason",
                     value="arrival_per_second",
                     axis=axis,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from shlex import quote
 from typing import Any
 
@@ -124,6 +124,12 @@ def by_exception(samples: pl.DataFrame, step_seconds: float) -> pl.DataFrame:
         .select(_BY_EXCEPTION.names())
         .sort(TIME, "class")
     )
+
+
+def whole_steps(arrived: pl.DataFrame, samples: pl.DataFrame, step_seconds: float) -> pl.DataFrame:
+    """Return the rows of ``by_exception`` without the step that still runs at the newest sample."""
+    ends = pl.col(TIME) + timedelta(seconds=step_seconds)
+    return arrived.filter(ends <= pl.lit(samples["observed_at"].max()))
 
 
 _BY_EXCEPTION = pl.Schema(

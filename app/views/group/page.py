@@ -149,7 +149,7 @@ if st.toggle("Why this status", key="group-why"):
             st.caption("No samples of the last ten minutes explain it.")
         else:
             decides = f"{why.partition.topic}-{why.partition.partition}"
-            st.markdown(f"{escape(decides)} decides: {escape(why.partition.reason)}")
+            st.markdown(f"{escape(decides)} decides: {escape(thin(why.partition.reason))}")
             tables.show(
                 view_model.feature_rows(why.features),
                 {
@@ -160,7 +160,7 @@ if st.toggle("Why this status", key="group-why"):
                 view=view,
                 key="group-why-features",
                 alt="What was measured of the partition, and what it is compared with",
-                noun="features",
+                noun="measurements",
             )
 
 left_side, right_side = st.columns([3, 2], gap="medium")

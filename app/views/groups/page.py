@@ -5,7 +5,7 @@ import streamlit as st
 
 from app.data import history_queries, present
 from app.data.context import current
-from app.style.format import count, escape
+from app.style.format import count, duration, escape
 from app.ui import components, group_list, routes, tables
 from app.ui.advice import current_advice
 from app.ui.group_badges import BADGE_STYLES
@@ -79,40 +79,48 @@ with kind_filter:
 found = group_list.filtered(rows, search=wanted, statuses=chosen, kinds=kind)
 quiet = found.filter(group_list.is_quiet())
 busy = found.filter(~group_list.is_quiet())
-shown = with_advice(busy.head(SHOWN))
+shown, quiet_shown = (with_advice(some.head(SHOWN)) for some in (busy, quiet))
+objective = group_list.common_objective(shown, quiet_shown)
 trend = None
 with components.guarded():
     trend = history_queries.group_history(view, shown["group"].to_list()).measured
 shown = group_list.with_trends(shown, trend)
 
-# The first nine fit into a window of 1,440 pixels, the tenth is cut and shows that more follow.
+# In a window of 1,440 pixels a table has 1,000: what is needed to know who is late and why.
 columns = {
-    "group": Column("group", width=140, opens=(routes.GROUP, "group"), pinned=True),
+    "group": Column("group", width=132, opens=(routes.GROUP, "group"), pinned=True),
     "label": Column("status", "status", badge_styles=list(BADGE_STYLES.values()), width=112),
-    "reason": Column("why", width=200),
+    "reason": Column("why", width=300 if objective else 228),
     "lag": Column(
-        "lag", "count", help="Messages that wait: log end minus committed offset.", width=70
+        "lag", "count", help="Messages that wait: log end minus committed offset.", width=64
     ),
     "time_lag_seconds": Column(
         "time lag",
         "duration",
         help="How old the oldest message is that was not read yet.",
-        width=78,
+        width=72,
     ),
-    "objective_seconds": Column(
-        "objective",
-        "duration",
-        help="The highest time lag that is wanted: scaling.objectives of the configuration.",
-        width=76,
+    **(
+        {}
+        if objective
+        else {
+            "objective_seconds": Column(
+                "objective",
+                "duration",
+                help="The highest time lag that is wanted: scaling.objectives of the "
+                "configuration.",
+                width=72,
+            )
+        }
     ),
-    "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=72),
+    "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=56),
     "advice": Column(
         "advice",
         unknown=tables.DASH,
         help="What the page Scaling advises first. A dash: nothing, or no job has advised.",
-        width=150,
+        width=118,
     ),
-    "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=72),
+    "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=68),
     "consumption_per_second": Column("consumed", "rate", help=group_list.WINDOW, width=78),
     **(
         {"rates_of": Column("rates of", unknown="", help="Others are not known.", width=82)}
@@ -158,13 +166,13 @@ else:
         if busy.height > SHOWN
         else "groups",
         sums=f"{'Together' if found.height == rows.height else 'Of those that match'}: "
-        f"{group_list.totals(found)}",
+        f"{group_list.totals(found)}" + (f"; objective {duration(objective)}" if objective else ""),
         every=lambda: with_advice(busy),
     )
     if not quiet.is_empty():
         with st.expander(f"{count(quiet.height, 'group')} without members and without lag"):
             tables.show(
-                group_list.with_trends(with_advice(quiet.head(SHOWN)), None),
+                group_list.with_trends(quiet_shown, None),
                 {name: column for name, column in columns.items() if name != "trend"},
                 view=view,
                 key="groups-quiet",

@@ -63,7 +63,7 @@ began = moment(cause.began_at) or view.now
 ended = moment(incident.ended_at)
 
 with st.container(horizontal=True, vertical_alignment="center"):
-    st.title(escape(cause.what), anchor=False, width="content")
+    st.title(escape(thin(cause.what)), anchor=False, width="content")
     components.badge(SEVERITY_BADGE_STYLES[cause.severity])
     if ended is not None:
         st.badge("over", icon=":material/check:", color="gray")
@@ -95,7 +95,7 @@ if cause.state is not State.RESOLVED and alert_store.sees_labels(
             alert_forms.silence(
                 view, active(store.alerts().values()), alert_forms.matchers_of(cause)
             )
-target = incidents.subject(cause.labels, cause.page, cause.what)
+target = incidents.subject(cause.labels, cause.page, thin(cause.what))
 parameters = {**target.parameters, "cluster": cluster}
 named = next(iter(target.parameters.values()), target.page.replace("_", " "))
 with st.container(horizontal=True, gap="medium"):
@@ -128,7 +128,7 @@ with components.section("Course", help_text="The cause, what followed, and what 
             "at": Column("time", "time", width=110),
             "after": Column("after", width=90, help="Before or after the cause began."),
             "kind": Column("", width=80),
-            "what": Column("what", width="large"),
+            "what": Column("what", width="large", names=True),
             "detail": Column("detail", width="large"),
         },
         view=view,

@@ -267,11 +267,11 @@ with components.guarded():
                 "\n".join(
                     f"- :gray[{clock(one.at, view.zone, now=view.now)}]&nbsp; "
                     f"{escape(thin(one.sentence))}"
-                    for one in changed[:CHANGES_SHOWN]
+                    for one in events.foremost(changed, CHANGES_SHOWN)
                 )
             )
             if len(changed) > CHANGES_SHOWN:
-                st.caption(f"{CHANGES_SHOWN} of {len(changed)} changes: the newest")
+                st.caption(f"{CHANGES_SHOWN} of {len(changed)} changes: brokers, then the newest")
         else:
             components.nothing(
                 "Nothing fired, no group started or stopped, no broker and no topic came or went, "

@@ -153,6 +153,7 @@ def items(
     rows = []
     for cause in found:
         alert = cause.alert
+        what = thin(alert["what"])
         labels = _labels(cause)
         advice = advised.get(labels.get("group", "")) if _is_behind(cause) else None
         since = alert["since"]
@@ -164,7 +165,7 @@ def items(
             Item(
                 id=alert["fingerprint"],
                 badge=SEVERITY_BADGE_STYLES[AlertSeverity(alert["severity"])],
-                what=alert["what"],
+                what=what,
                 when=when,
                 why=thin(alert["detail"]),
                 until=incidents.SYMPTOMS_GO_ON
@@ -172,7 +173,7 @@ def items(
                 else incidents.last_seen(alert["last_true_at"], now, zone, interval_seconds)
                 or incidents.deadline(alert["deadline_at"], now),
                 step=f"Scaling advises: {advice}" if advice else alert["step"],
-                link=incidents.subject(labels, alert["page"], alert["what"]),
+                link=incidents.subject(labels, alert["page"], what),
                 links=[
                     incidents.story(alert_id(alert["fingerprint"], alert["started_at"].timestamp()))
                 ]

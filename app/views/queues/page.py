@@ -6,12 +6,13 @@ from datetime import datetime
 import polars as pl
 import streamlit as st
 
-from app.data import queries
+from app.data import present, queries
 from app.data.context import current
 from app.style.format import age, count, escape, exact, rate
 from app.ui import components, tables
 from app.ui.tables import Column
 from app.views.queues import view_model
+from lake.schemas.current import OPEN_ALERTS
 from lake.schemas.tables import QUEUES
 
 view = current()
@@ -90,11 +91,14 @@ with st.grid(6, min_column_width=124, gap="small"):
         colour="red" if dropping else "off",
     )
 
+alerts = OPEN_ALERTS.empty
+with components.guarded():
+    alerts = present.open_alerts(view).filter(pl.col("cluster") == name)
 tables.show(
-    view_model.table_rows(rows, view.now),
+    view_model.table_rows(rows, view.now, alerts),
     {
+        "queue": Column("queue", width=140),
         "status": Column("status", "status", badge_styles=view_model.BADGE_STYLES, width=145),
-        "queue": Column("queue", width=140, pinned=True),
         "kind": Column(
             "kind",
             help="Dead letter: another queue dead-letters into it. Retry: messages wait in it and "

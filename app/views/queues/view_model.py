@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 import polars as pl
@@ -9,6 +10,7 @@ import polars as pl
 from app.style import theme
 from app.style.format import count, exact
 from app.style.theme import BadgeStyle
+from app.ui.alert_list import CRITICAL, WARNING
 from app.ui.tables import NONE
 
 DROPPED = BadgeStyle(
@@ -33,7 +35,7 @@ IDLE = BadgeStyle(
     meaning="Messages wait, there is no consumer, and nothing is taken.",
 )
 UNSURE, OK = theme.UNSURE, theme.OK
-BADGE_STYLES = (DROPPED, WAITING, IDLE, UNSURE, OK)
+BADGE_STYLES = (DROPPED, CRITICAL, WAITING, IDLE, WARNING, UNSURE, OK)
 """Every status of a queue, the worst first."""
 
 HOW_TO_CONFIGURE = """rabbitmq:
@@ -84,30 +86,33 @@ def total(rows: pl.DataFrame, column: str | pl.Expr) -> float | None:
     return float(known.sum()) if known.len() else None
 
 
-def table_rows(rows: pl.DataFrame, now: datetime) -> pl.DataFrame:
+def table_rows(rows: pl.DataFrame, now: datetime, alerts: pl.DataFrame) -> pl.DataFrame:
     """Add what the table shows, the worst first: status, age of the oldest, targets as text.
 
     Args:
         rows: Rows of ``queues`` of the newest poll.
         now: The present.
+        alerts: Rows of ``open_alerts`` of this RabbitMQ: a queue is no better than those that fire.
     """
     depth = pl.col("ready").fill_null(0) + pl.col("unacknowledged").fill_null(0)
     taken = pl.col("deliver_per_second").fill_null(0) > 0
+    rank = {style: number for number, style in enumerate(BADGE_STYLES)}
     status = (
         pl.when(pl.col("dead_letter_target_missing"))
-        .then(0)
+        .then(rank[DROPPED])
         .when(_DEAD & (depth > 0))
-        .then(1)
+        .then(rank[WAITING])
         .when((pl.col("kind") == "plain") & (depth > 0) & (pl.col("consumers") == 0) & taken.not_())
-        .then(2)
+        .then(rank[IDLE])
         .when(pl.col("ready").is_null() & _IS_STREAM.not_())
-        .then(3)
-        .otherwise(4)
+        .then(rank[UNSURE])
+        .otherwise(rank[OK])
     )
     targets = pl.col("dead_letter_queues").list.join(", ")
     return (
-        rows.with_columns(
-            status.alias("rank"),
+        rows.join(_alerted(alerts, rank), on=["vhost", "queue"], how="left", maintain_order="left")
+        .with_columns(
+            pl.min_horizontal(status, "alerted").alias("rank"),
             (pl.lit(now) - pl.col("oldest_at"))
             .dt.total_seconds()
             .clip(lower_bound=0)
@@ -135,6 +140,23 @@ def table_rows(rows: pl.DataFrame, now: datetime) -> pl.DataFrame:
             .alias("status")
         )
     )
+
+
+def _alerted(alerts: pl.DataFrame, rank: Mapping[BadgeStyle, int]) -> pl.DataFrame:
+    """Return the queues about which an alert fires, and the rank of the worst one."""
+    ranks = {"critical": rank[CRITICAL], "warning": rank[WARNING]}
+    found = [
+        (labels.get("vhost"), labels.get("queue"), ranks[severity])
+        for severity, entries in alerts.filter(
+            pl.col("state") == "firing", pl.col("severity").is_in(list(ranks))
+        )
+        .select("severity", "labels")
+        .iter_rows()
+        if (labels := {entry["key"]: entry["value"] for entry in entries or ()})
+    ]
+    schema = {"vhost": pl.String, "queue": pl.String, "alerted": pl.Int32}
+    frame = pl.DataFrame(found, schema=schema, orient="row")
+    return frame.group_by("vhost", "queue").agg(pl.col("alerted").min())
 
 
 def _exchange() -> pl.Expr:

@@ -146,8 +146,13 @@ class GroupHistory:
 def rebalance_of(
     group: str, before: Generation, now: Generation, record: GroupRecord
 ) -> Rebalance | None:
-    """Return how two generations differ; None where they are one and the same."""
+    """Return how two generations differ; None where they are one and the same, or both empty.
+
+    Kafka writes a generation of nobody for a group that only commits, and for one that is loaded.
+    """
     if before.number == now.number and before.members.keys() == now.members.keys():
+        return None
+    if not before.members and not now.members and now.number - before.number <= 1:
         return None
     if not 0 <= record.time <= _LATEST_TIME:
         return None

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alerting.status.phrases import duration, rate, short
+from alerting.status.phrases import duration, rate, share, short
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,14 @@ def test_duration(seconds: float, text: str) -> None:
 )
 def test_rate(per_second: float, text: str) -> None:
     assert rate(per_second) == text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [(0, "0 %"), (0.002, "0.2 %"), (0.0213, "2.1 %"), (0.0999, "10 %"), (1.0, "100 %")],
+)
+def test_share(ratio: float, text: str) -> None:
+    assert share(ratio) == text
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,10 @@ def test_sizes(value: float | None, text: str) -> None:
     [
         pytest.param(0.008, f"0.8{THIN}%", id="below one percent"),
         pytest.param(0.8234, f"82{THIN}%", id="whole percents"),
+        pytest.param(0.0025, f"0.25{THIN}%", id="two figures"),
+        pytest.param(0.0996, f"10{THIN}%", id="rounds to ten"),
+        pytest.param(1.0, f"100{THIN}%", id="all"),
+        pytest.param(0.0, f"0{THIN}%", id="none"),
         pytest.param(None, "unknown", id="unknown"),
     ],
 )
@@ -159,6 +163,7 @@ def test_nouns_and_lists() -> None:
         pytest.param("1,234,567 wait", f"1{THIN}234{THIN}567 wait", id="two separators"),
         pytest.param("brokers 1,2,3", "brokers 1,2,3", id="a list of small numbers"),
         pytest.param("6, 12", "6, 12", id="a list with blanks"),
+        pytest.param("65% of 12 % wait", f"65{THIN}% of 12{THIN}% wait", id="shares"),
     ],
 )
 def test_sentences_of_others_get_thin_spaces(text: str, shown: str) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
 from alerting.rules.lifecycle import Alert, State
-from alerting.rules.model import AlertSeverity
+from alerting.rules.model import AlertSeverity, Rule
 from alerting.tools.rule_trial import Tried
-from app.ui.alert_list import alert_rows, value_rows
+from app.ui.alert_list import alert_rows, condition, value_rows
 
 
 @pytest.mark.parametrize(("since", "note"), [(None, ""), (900.0, "no data for 1 min 40 s")])
@@ -37,3 +38,39 @@ def test_what_never_had_a_value_is_not_drawn() -> None:
     # A gap within a line stays.
     assert found["thing"].to_list() == ["late", "late"]
     assert found["value"].to_list() == [5.0, None]
+
+
+@pytest.mark.parametrize(
+    ("check", "threshold", "said"),
+    [
+        pytest.param("broker_missing", 0, "a broker that was there is gone", id="yes or no"),
+        pytest.param(
+            "queue_no_consumers",
+            1000,
+            "more than 1\u202f000 messages that wait in a queue without a consumer",
+            id="a count",
+        ),
+        pytest.param(
+            "time_lag",
+            300,
+            "age of the oldest message that the group has not read: over 5 min",
+            id="a time",
+        ),
+        pytest.param(
+            "disk_free",
+            0.15,
+            "free space of a broker's disks, of all: under 15\u202f%",
+            id="a share",
+        ),
+        pytest.param(
+            "lag",
+            None,
+            "messages that the group has not read: where an objective is set",
+            id="no threshold",
+        ),
+    ],
+)
+def test_when_a_rule_is_true_is_a_sentence(check: str, threshold: float | None, said: str) -> None:
+    rule = Rule(name="R", check=check, severity=AlertSeverity.WARNING, threshold=threshold)
+    assert condition(rule) == said
+    assert condition(replace(rule, enabled=False)).startswith("off (")

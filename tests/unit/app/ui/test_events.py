@@ -165,8 +165,65 @@ def test_rebalances_of_one_poll_are_one_event() -> None:
 def test_members(before: int, after: int, sentence: str) -> None:
     row = {"changed_at": START, "kind": "members", "name": "g", "before": before, "after": after}
     changes = pl.DataFrame([row], schema=RECENT_CHANGES.polars_schema)
-    (found,) = events.of_members(changes, {"g": 6})
+    (found,) = events.of_members(changes, {"g": 6}, START + events.STANDS_AFTER)
     assert found.sentence == sentence
+
+
+@pytest.mark.parametrize(
+    ("steps", "sentences"),
+    [
+        pytest.param([(0, 1, 2)], ["g went from 1 to 2 members"], id="it may not stand"),
+        pytest.param(
+            [(0, 1, 2), (2, 2, 1)], ["g went from 1 to 2 members and back"], id="undone at once"
+        ),
+        pytest.param(
+            [(-9, 1, 2), (-2, 2, 3), (0, 3, 2)],
+            ["g went from 2 to 3 members and back", "g went from 1 to 2 members: as advised"],
+            id="only the last one undone",
+        ),
+        pytest.param(
+            [(-9, 1, 2), (0, 2, 1)],
+            ["g went from 1 to 2 members: as advised", "g went from 2 to 1 member"],
+            id="undone later",
+        ),
+        pytest.param(
+            [(-2, 4, 0), (-1, 0, 2), (0, 2, 4)],
+            ["g went from 4 to 0 members and back"],
+            id="back in two steps",
+        ),
+    ],
+)
+def test_a_change_that_is_undone_soon_is_one_event_and_followed_no_advice(
+    steps: list[tuple[int, int, int]], sentences: list[str]
+) -> None:
+    rows = [
+        {
+            "changed_at": START + timedelta(minutes=minute),
+            "kind": "members",
+            "name": "g",
+            "before": before,
+            "after": after,
+        }
+        for minute, before, after in reversed(steps)
+    ]
+    changes = pl.DataFrame(rows, schema=RECENT_CHANGES.polars_schema)
+    found = events.of_members(changes, {"g": 2}, START + timedelta(minutes=3))
+    assert [one.sentence for one in found] == sentences
+
+
+def test_a_short_list_has_brokers_first_and_what_was_undone_last() -> None:
+    def event(minute: int, sort: Sort, *, is_undone: bool = False) -> Event:
+        at = START + timedelta(minutes=minute)
+        return Event(at=at, sort=sort, what=str(minute), is_undone=is_undone)
+
+    lost = event(0, Sort.BROKERS)
+    settled = event(1, Sort.REBALANCES)
+    newer = event(2, Sort.TOPICS)
+    undone = [event(minute, Sort.REBALANCES, is_undone=True) for minute in range(3, 9)]
+    every = [*undone, settled, lost, newer]
+    assert events.foremost(every, 3) == [newer, settled, lost]
+    assert events.foremost(every, 4) == [undone[-1], newer, settled, lost]
+    assert events.foremost(every, 1) == [lost]
 
 
 def test_a_name_begins_as_it_is_written() -> None:

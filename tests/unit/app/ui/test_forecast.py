@@ -12,7 +12,7 @@ from app.ui.advice.forecast import growth, quality
         pytest.param(
             {"generated": None, "held_back_hours": 210, "coverage_90": 0.91},
             False,
-            "Of 210 hours held back, 91% lay inside such a band.",
+            "Of 210 hours held back, 91\u202f% lay inside such a band.",
             id="measured",
         ),
         pytest.param(

@@ -93,6 +93,15 @@ def test_an_incident_has_its_deadline_once_while_it_goes_on(view: View) -> None:
     assert until["not seen"].startswith("last seen ")
 
 
+def test_incidents_have_the_thousands_of_the_page(view: View) -> None:
+    cause = alert("3,467 messages wait for g", 1000.0, fingerprint="c")
+    symptom = alert("1,200 messages wait for h", 1001.0, inhibited_by="c")
+    (row,) = items(incidents([cause, symptom]), replace(view, now=NOW), acknowledged={})
+    assert row.link is not None
+    assert row.what == row.link.label == "3\u202f467 messages wait for g"
+    assert row.more[0].startswith("1\u202f200 messages")
+
+
 @pytest.mark.parametrize(
     ("search", "severities", "names"),
     [

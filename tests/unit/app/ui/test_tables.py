@@ -176,6 +176,32 @@ def test_a_card_has_every_column_of_its_row_but_what_does_not_apply() -> None:
     assert billing.step == "why keeps up · lag unknown · replicas 3"
 
 
+def test_a_card_has_a_name_for_its_title_and_never_its_status() -> None:
+    frame = pl.DataFrame(
+        {
+            "label": [[URGENT.label]],
+            "at": pl.Series([NOON], dtype=pl.Datetime("us", "UTC")),
+            "kind": ["change"],
+            "what": ["topic orders appeared"],
+            "detail": ["3 partitions"],
+        }
+    )
+    columns = {
+        "label": Column("severity", "status", badge_styles=[URGENT]),
+        "at": Column("time", "time"),
+        "kind": Column("kind"),
+        "what": Column("what", names=True),
+        "detail": Column("detail", width="large"),
+    }
+    (card,) = cards(frame, columns, cast(View, Frame()))
+    assert (card.what, card.badge) == ("topic orders appeared", URGENT)
+    assert (card.when, card.why, card.step) == ("12:00 · change", "3 partitions", "")
+
+    del columns["at"], columns["kind"], columns["what"]
+    (card,) = cards(frame, columns, cast(View, Frame()))
+    assert (card.what, card.badge) == ("3 partitions", URGENT)
+
+
 def test_the_link_of_a_card_has_the_name_as_it_is() -> None:
     frame = pl.DataFrame({"group": ["orders 10,000"]})
     (card,) = cards(

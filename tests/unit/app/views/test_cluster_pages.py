@@ -1,4 +1,4 @@
-"""Brokers, dead letters and collection health, shaped from rows made by hand."""
+"""Dead letters and collection health, shaped from rows made by hand."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ import pytest
 from alerting.inputs.facts import section_rows
 from app.data.lake_tables import lake_rows
 from app.ui.frame import status_bar
-from app.views.brokers import view_model as brokers_view_model
 from app.views.dead_letters import view_model as dead_letters_view_model
 from app.views.health import view_model as health_view_model
 from config.settings import LakeSettings
-from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK
-from lake.schemas.tables import CLUSTER_SETTINGS, COLLECTIONS, DEAD_LETTERS, JOBS
+from lake.schemas.tables import COLLECTIONS, DEAD_LETTERS, JOBS
 from lake.storage.store import Lake
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
@@ -33,92 +31,6 @@ def rows(table: Any, *given: dict[str, Any]) -> pl.DataFrame:
         [{"cluster": "c", "poll_id": "p", "observed_at": START, **one} for one in given],
         schema=table.polars_schema,
     )
-
-
-def cluster_status(**given: Any) -> pl.DataFrame:
-    row = {"cluster": "c", "evaluated_at": START, **given}
-    return pl.DataFrame([row], schema=CLUSTER_STATUS.polars_schema)
-
-
-def test_the_sentence_of_brokers() -> None:
-    def sentence(cluster: pl.DataFrame, *brokers: dict[str, Any]) -> tuple[str, str]:
-        every = [
-            {"cluster": "c", "evaluated_at": START, "broker_id": number, **broker}
-            for number, broker in enumerate(brokers, 1)
-        ]
-        known = pl.DataFrame(every, schema=BROKER_STATUS.polars_schema)
-        return brokers_view_model.sentence(cluster, known, UTC, at(600))
-
-    counts = {"offline": 0, "under_min_isr": 0, "under_replicated": 0}
-    up = {"is_alive": True, "offline_if_lost": 0, "refused_if_lost": 0}
-    fine = sentence(cluster_status(brokers=2, missing_brokers=[], **counts), up, up)
-    assert fine == (
-        "All brokers are up",
-        "Every partition has a leader and all its replicas in sync.",
-    )
-    one_down = cluster_status(brokers=3, missing_brokers=[2], **counts | {"under_replicated": 4})
-    title, detail = sentence(
-        one_down,
-        up,
-        {"is_alive": False, "missing_since": at(60)},
-        up | {"refused_if_lost": 4},
-    )
-    assert title == f"Broker 2 is missing since {at(60):%H:%M}"
-    assert detail == (
-        "4 partitions under-replicated; none is offline or below min ISR: reads and writes go on; "
-        "losing broker 3 too refuses acks=all on 4 partitions."
-    )
-    title, detail = sentence(one_down, up, {"is_alive": False}, up)
-    assert title == "Broker 2 is missing"
-    assert detail.endswith("one more loss would stop no partition.")
-    unsure = sentence(one_down, {"is_alive": True})
-    assert "loss" not in unsure[1] and "losing" not in unsure[1]
-    for unread in (cluster_status(), cluster_status().clear()):
-        title, detail = sentence(unread)
-        assert title == "Which brokers are up is unknown"
-        assert "unknown" in detail
-
-
-def test_replicas_that_lack_are_named() -> None:
-    found = brokers_view_model.with_labels(
-        pl.DataFrame(
-            [
-                {
-                    "cluster": "c",
-                    "topic": "t",
-                    "partition": 0,
-                    "evaluated_at": START,
-                    "replication": "under-replicated",
-                    "replicas": [1, 2],
-                    "in_sync_replicas": [1],
-                }
-            ],
-            schema=PARTITIONS_AT_RISK.polars_schema,
-        )
-    )
-    assert found["lacking"].to_list() == [[2]]
-    assert found["label"].to_list() == [["▲ under-replicated"]]
-
-
-def test_who_can_lead_a_partition_without_a_leader_is_named() -> None:
-    rows: list[dict[str, Any]] = [
-        {"leader": None, "in_sync_replicas": [3], "eligible_leader_replicas": [2, 3]},
-        {"leader": None, "in_sync_replicas": [3], "eligible_leader_replicas": None},
-        {"leader": None, "in_sync_replicas": [], "eligible_leader_replicas": []},
-        {"leader": 1, "in_sync_replicas": [1], "eligible_leader_replicas": None},
-    ]
-    frame = pl.DataFrame(rows, schema=PARTITIONS_AT_RISK.polars_schema)
-    found = brokers_view_model.with_labels(frame.with_columns(replication=pl.lit("offline")))
-    assert found["can_lead"].to_list() == [[2, 3], [3], [], None]
-
-
-def test_preferred_leaders() -> None:
-    known = cluster_status(preferred_led=5, partitions=9)
-    assert (
-        brokers_view_model.preferred_share(known)
-        == "5 of 9 partitions led by their preferred replica."
-    )
-    assert brokers_view_model.preferred_share(cluster_status()) == "Preferred leaders are unknown."
 
 
 def letters(**given: Any) -> pl.DataFrame:
@@ -186,6 +98,16 @@ def test_arrivals_are_shared_out_by_the_exceptions_of_each_poll() -> None:
     counted = dead_letters_view_model.reason_rows(found, None)
     assert counted.select("reason", "messages").rows() == [("Rare", 70.0), ("Common", 30.0)]
     assert counted["share"].to_list() == pytest.approx([0.7, 0.3])
+
+
+def test_a_step_that_runs_is_not_drawn() -> None:
+    arrived = pl.DataFrame({"time": [at(0), at(60), at(120)], "arrived": [60.0, 60.0, 3.0]})
+
+    def whole(newest: float) -> int:
+        samples = pl.DataFrame({"observed_at": [at(0), at(newest)]})
+        return dead_letters_view_model.whole_steps(arrived, samples, 60.0).height
+
+    assert (whole(125), whole(179), whole(180), whole(30)) == (2, 2, 3, 0)
 
 
 def test_where_nothing_arrived_the_sampled_records_are_counted() -> None:
@@ -308,54 +230,6 @@ def test_the_state_of_tables_of_an_empty_lake(tmp_path: Path) -> None:
     assert found["error"].to_list()[0]
 
 
-def settings(*given: tuple[str, str, dict[str, str]]) -> pl.DataFrame:
-    return rows(
-        CLUSTER_SETTINGS,
-        *(
-            {
-                "kind": kind,
-                "subject": subject,
-                "settings": [{"key": key, "value": value} for key, value in values.items()],
-            }
-            for kind, subject, values in given
-        ),
-    )
-
-
-def test_settings_that_differ_between_brokers() -> None:
-    kind = "broker configuration"
-    found = brokers_view_model.drift(
-        settings(
-            (kind, "1", {"num.io.threads": "16", "same": "5", "node.id": "1", "rate": ""}),
-            (kind, "2", {"num.io.threads": "8 (default)", "same": "5 (default)", "node.id": "2"}),
-            (kind, "3", {"num.io.threads": "8", "same": "5", "rate": "3"}),
-            ("acl", "2", {"num.io.threads": "7"}),
-        )
-    )
-    assert found.rows() == [
-        ("num.io.threads", "16 on 1; 8 on 2, 3"),
-        ("rate", "empty on 1; 3 on 3"),
-    ]
-
-
-def test_features_and_what_was_set() -> None:
-    given = settings(
-        ("feature", "metadata.version", {"level": "27", "supported": "30"}),
-        ("feature", "odd", {"level": "many"}),
-        ("acl", "User:a", {"allow READ on topic orders from *": ""}),
-    )
-    assert brokers_view_model.features(given).rows() == [
-        ("metadata.version", 27, 30),
-        ("odd", None, None),
-    ]
-    listed = brokers_view_model.listed(given, "acl")
-    assert listed.rows() == [("User:a", "allow READ on topic orders from *")]
-    assert brokers_view_model.unknown(given, "acl") is None
-    refused = rows(CLUSTER_SETTINGS, {"kind": "acl", "unknown_reason": "not permitted"})
-    assert brokers_view_model.unknown(refused, "acl") == "not permitted"
-    assert brokers_view_model.listed(refused, "acl").is_empty()
-
-
 def test_records_of_the_sample_as_far_as_they_are_known() -> None:
     newest = {"partition": "3", "offset": "17", "timestamp": "2026-11-20T08:00:00.000+00:00"}
     entries = [{"key": name, "value": value} for name, value in newest.items()]
@@ -372,20 +246,3 @@ def test_the_command_that_looks_at_a_record_takes_the_name_as_one_word() -> None
     words = shlex.split(command)
     assert words[words.index("--topic") + 1] == "a; rm -rf $HOME"
     assert words[words.index("--offset") + 1] == "17"
-
-
-@pytest.mark.parametrize(
-    ("under_replicated", "folded"),
-    [
-        pytest.param([0, 0], True, id="nothing"),
-        pytest.param([0, 3], False, id="something"),
-        pytest.param([0, None], False, id="unknown is not zero"),
-        pytest.param([], False, id="no history"),
-    ],
-)
-def test_a_chart_of_nothing_is_a_line(under_replicated: list[int | None], folded: bool) -> None:
-    course = pl.DataFrame(
-        {"under_replicated": under_replicated},
-        schema={"under_replicated": pl.Float64},
-    ).with_columns(under_min_isr=pl.lit(0.0), offline=pl.lit(0.0))
-    assert brokers_view_model.nothing_at_risk(course) is folded

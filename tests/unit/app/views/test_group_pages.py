@@ -370,6 +370,22 @@ def test_causes_come_first_with_their_symptoms_below_them() -> None:
     assert row.more == ["symptom is late: why"]
 
 
+def test_open_alerts_have_the_thousands_of_the_page() -> None:
+    waits = {"what": "3,467 messages wait for g", "detail": "3,467 wait."}
+    found = overview_view_model.causes(
+        alerts(
+            {"fingerprint": "cause", **waits},
+            {"fingerprint": "symptom", "inhibited_by": "cause", **waits},
+        )
+    )
+    (row,) = overview_view_model.items(
+        found, START, UTC, interval_seconds=15.0, stored=False, advised={}
+    )
+    assert row.link is not None
+    assert row.what == row.link.label == "3\u202f467 messages wait for g"
+    assert row.more == ["3\u202f467 messages wait for g: 3\u202f467 wait."]
+
+
 def test_clusters_are_counted_as_their_overviews_count() -> None:
     open_now = alerts(
         {"fingerprint": "cause"},
@@ -536,3 +552,12 @@ def test_a_delay_that_lacks_a_partition_is_left_out() -> None:
 def test_what_arrives_in_a_minute_is_normal_for_a_partition() -> None:
     assert group_view_model.neutral_lag(10.0, 2, 60.0) == 300.0
     assert group_view_model.neutral_lag(None, 2, 60.0) == 10.0
+
+
+def test_the_objective_that_all_groups_have() -> None:
+    def objectives(*seconds: float) -> pl.DataFrame:
+        return pl.DataFrame({"objective_seconds": pl.Series(seconds, dtype=pl.Float64)})
+
+    assert group_list.common_objective(objectives(300, 300), objectives(300)) == 300
+    assert group_list.common_objective(objectives(300, 300), objectives(60)) is None
+    assert group_list.common_objective(objectives(), objectives()) is None

@@ -12,6 +12,7 @@ import yaml
 from app.style.theme import BadgeStyle
 from app.views.queues import view_model as queues_view_model
 from config.integrations import RabbitMQSettings
+from lake.schemas.current import OPEN_ALERTS
 from lake.schemas.tables import QUEUES
 
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -97,7 +98,31 @@ def test_a_total_of_nothing_known_is_unknown() -> None:
     ],
 )
 def test_a_queue_has_a_status(row: dict[str, Any], badge_style: BadgeStyle) -> None:
-    (status,) = queues_view_model.table_rows(queues(row), NOW)["status"].to_list()
+    (status,) = queues_view_model.table_rows(queues(row), NOW, OPEN_ALERTS.empty)[
+        "status"
+    ].to_list()
+    assert status == [badge_style.label]
+
+
+@pytest.mark.parametrize(
+    ("row", "alert", "badge_style"),
+    [
+        pytest.param({}, {}, queues_view_model.CRITICAL, id="act now"),
+        pytest.param({}, {"severity": "warning"}, queues_view_model.WARNING, id="watch"),
+        pytest.param({}, {"severity": "info"}, queues_view_model.OK, id="a note"),
+        pytest.param({}, {"state": "pending"}, queues_view_model.OK, id="pending"),
+        pytest.param(DROPS, {}, queues_view_model.DROPPED, id="it says more itself"),
+        pytest.param({"vhost": "bank"}, {}, queues_view_model.OK, id="another virtual host"),
+    ],
+)
+def test_a_queue_is_no_better_than_its_open_alerts(
+    row: dict[str, Any], alert: dict[str, Any], badge_style: BadgeStyle
+) -> None:
+    labels = [{"key": "vhost", "value": "shop"}, {"key": "queue", "value": "queue 0"}]
+    firing = {"severity": "critical", "state": "firing", "labels": labels}
+    alerts = pl.DataFrame([firing | alert], schema=OPEN_ALERTS.polars_schema)
+    # Somebody takes from it one by one, so that its status alone would be fine.
+    (status,) = queues_view_model.table_rows(queues(row), NOW, alerts)["status"].to_list()
     assert status == [badge_style.label]
 
 
@@ -129,7 +154,9 @@ def test_a_queue_has_a_status(row: dict[str, Any], badge_style: BadgeStyle) -> N
     ],
 )
 def test_where_dead_letters_go(row: dict[str, Any], text: str | None) -> None:
-    assert queues_view_model.table_rows(queues(row), NOW)["goes_to"].to_list() == [text]
+    assert queues_view_model.table_rows(queues(row), NOW, OPEN_ALERTS.empty)[
+        "goes_to"
+    ].to_list() == [text]
 
 
 def test_the_worst_and_the_fullest_come_first() -> None:
@@ -139,7 +166,7 @@ def test_the_worst_and_the_fullest_come_first() -> None:
         {"queue": "dead", **DEAD, "oldest_at": NOW - timedelta(minutes=2)},
         {"queue": "drops", **DROPS},
     )
-    table = queues_view_model.table_rows(rows, NOW)
+    table = queues_view_model.table_rows(rows, NOW, OPEN_ALERTS.empty)
     assert table["queue"].to_list() == ["drops", "dead", "full", "calm"]
     assert table["oldest_seconds"].to_list() == [None, 120, None, None]
 

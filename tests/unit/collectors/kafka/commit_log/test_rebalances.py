@@ -195,6 +195,15 @@ def test_a_generation_that_is_written_again_is_none() -> None:
     assert log.append(classic(3, {"a": ORDERS}), classic(3, {"a": ORDERS}, protocol="sticky")) == []
 
 
+def test_a_generation_of_nobody_after_one_of_nobody_is_none() -> None:
+    log = Log()
+    assert log.append(classic(0, {}, protocol=None)) == []  # of a group that only commits
+    assert log.append(classic(1, {}, protocol=None)) == []
+    (missed,) = log.append(classic(3, {}, protocol=None))
+    assert missed.reason == "generations from 2 to 2 are not in the log"
+    assert log.append(epoch(3, 1), epoch(3, 2)) == []
+
+
 @pytest.mark.parametrize(("of_member", "of_epoch"), [(5, 3), (10, 11), (19, 17)])
 def test_epochs_of_newer_groups(of_member: int, of_epoch: int) -> None:
     def joins(id_: str) -> build.Record:

@@ -1,0 +1,234 @@
+"""Brokers and replication, shaped from rows made by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+
+from app.views.brokers import view_model as brokers_view_model
+from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK
+from lake.schemas.tables import CLUSTER_SETTINGS
+
+START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
+
+
+def at(second: float) -> datetime:
+    return START + timedelta(seconds=second)
+
+
+def rows(table: Any, *given: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [{"cluster": "c", "poll_id": "p", "observed_at": START, **one} for one in given],
+        schema=table.polars_schema,
+    )
+
+
+def cluster_status(**given: Any) -> pl.DataFrame:
+    row = {"cluster": "c", "evaluated_at": START, **given}
+    return pl.DataFrame([row], schema=CLUSTER_STATUS.polars_schema)
+
+
+def test_the_sentence_of_brokers() -> None:
+    def sentence(cluster: pl.DataFrame, *brokers: dict[str, Any]) -> tuple[str, str]:
+        every = [
+            {"cluster": "c", "evaluated_at": START, "broker_id": number, **broker}
+            for number, broker in enumerate(brokers, 1)
+        ]
+        known = pl.DataFrame(every, schema=BROKER_STATUS.polars_schema)
+        return brokers_view_model.sentence(cluster, known, UTC, at(600))
+
+    counts = {"offline": 0, "under_min_isr": 0, "under_replicated": 0}
+    up = {"is_alive": True, "offline_if_lost": 0, "refused_if_lost": 0}
+    fine = sentence(cluster_status(brokers=2, missing_brokers=[], **counts), up, up)
+    assert fine == (
+        "All brokers are up",
+        "Every partition has a leader and all its replicas in sync.",
+    )
+    one_down = cluster_status(brokers=3, missing_brokers=[2], **counts | {"under_replicated": 4})
+    title, detail = sentence(
+        one_down,
+        up,
+        {"is_alive": False, "missing_since": at(60)},
+        up | {"refused_if_lost": 4},
+    )
+    assert title == f"Broker 2 is missing since {at(60):%H:%M}"
+    assert detail == (
+        "4 partitions under-replicated; none is offline or below min ISR: reads and writes go on; "
+        "losing broker 3 too refuses acks=all on 4 partitions."
+    )
+    refused = up | {"refused_if_lost": 4}
+    _, detail = sentence(one_down, refused, {"is_alive": False}, refused)
+    assert detail.endswith("losing broker 1 or 3 too refuses acks=all on 4 partitions.")
+    _, detail = sentence(
+        one_down, refused, up | {"offline_if_lost": 2}, up | {"offline_if_lost": 1}, *[refused] * 5
+    )
+    assert detail.endswith(
+        "losing broker 2 or 3 too takes up to 2 partitions offline; "
+        "losing any of 6 brokers too refuses acks=all on 4 partitions."
+    )
+    title, detail = sentence(one_down, up, {"is_alive": False}, up)
+    assert title == "Broker 2 is missing"
+    assert detail.endswith("one more loss would stop no partition.")
+    unsure = sentence(one_down, {"is_alive": True})
+    assert "loss" not in unsure[1] and "losing" not in unsure[1]
+    for unread in (cluster_status(), cluster_status().clear()):
+        title, detail = sentence(unread)
+        assert title == "Which brokers are up is unknown"
+        assert "unknown" in detail
+
+
+def test_replicas_that_lack_are_named() -> None:
+    found = brokers_view_model.with_labels(
+        pl.DataFrame(
+            [
+                {
+                    "cluster": "c",
+                    "topic": "t",
+                    "partition": 0,
+                    "evaluated_at": START,
+                    "replication": "under-replicated",
+                    "replicas": [1, 2],
+                    "in_sync_replicas": [1],
+                }
+            ],
+            schema=PARTITIONS_AT_RISK.polars_schema,
+        )
+    )
+    assert found["lacking"].to_list() == [[2]]
+    assert found["label"].to_list() == [["▲ under-replicated"]]
+
+
+def test_the_worst_come_first_and_own_topics_before_internal_ones() -> None:
+    names = ["__consumer_offsets", "orders", "__state", "clicks", "odd"]
+    states = ["under-replicated", "under-replicated", "offline", "offline", None]
+    given = pl.DataFrame(
+        {"topic": names, "replication": states}, schema_overrides={"replication": pl.String}
+    )
+    frame = pl.concat([PARTITIONS_AT_RISK.empty, given], how="diagonal_relaxed")
+    found = brokers_view_model.with_labels(frame)
+    assert found["topic"].to_list() == ["clicks", "__state", "orders", "__consumer_offsets", "odd"]
+
+
+def test_a_missing_broker_follows_nothing() -> None:
+    given = [
+        {
+            "broker_id": number,
+            "is_alive": is_alive,
+            "leaders": 0 if number == 2 else 30,
+            "replicas": 70,
+        }
+        for number, is_alive in ((1, True), (2, False), (3, None))
+    ]
+    frame = pl.DataFrame(given, schema=BROKER_STATUS.polars_schema)
+    found = brokers_view_model.with_names(frame)
+    assert found["followers"].to_list() == [40, 0, 40]
+    assert [brokers_view_model.holds(row) for row in found.iter_rows(named=True)] == [
+        "30 leaders, 70 replicas",
+        "0 leaders; its 70 replicas are out of reach",
+        "30 leaders, 70 replicas",
+    ]
+
+
+def test_who_can_lead_a_partition_without_a_leader_is_named() -> None:
+    rows: list[dict[str, Any]] = [
+        {"leader": None, "in_sync_replicas": [3], "eligible_leader_replicas": [2, 3]},
+        {"leader": None, "in_sync_replicas": [3], "eligible_leader_replicas": None},
+        {"leader": None, "in_sync_replicas": [], "eligible_leader_replicas": []},
+        {"leader": 1, "in_sync_replicas": [1], "eligible_leader_replicas": None},
+    ]
+    frame = pl.DataFrame(rows, schema=PARTITIONS_AT_RISK.polars_schema)
+    found = brokers_view_model.with_labels(frame.with_columns(replication=pl.lit("offline")))
+    assert found["can_lead"].to_list() == [[2, 3], [3], [], None]
+
+
+def test_preferred_leaders() -> None:
+    known = cluster_status(preferred_led=5, partitions=9)
+    assert (
+        brokers_view_model.preferred_share(known)
+        == "5 of 9 partitions led by their preferred replica."
+    )
+    assert brokers_view_model.preferred_share(cluster_status()) == "Preferred leaders are unknown."
+
+
+def settings(*given: tuple[str, str, dict[str, str]]) -> pl.DataFrame:
+    return rows(
+        CLUSTER_SETTINGS,
+        *(
+            {
+                "kind": kind,
+                "subject": subject,
+                "settings": [{"key": key, "value": value} for key, value in values.items()],
+            }
+            for kind, subject, values in given
+        ),
+    )
+
+
+def test_settings_that_differ_between_brokers() -> None:
+    kind = "broker configuration"
+    found = brokers_view_model.drift(
+        settings(
+            (kind, "1", {"num.io.threads": "16", "same": "5", "node.id": "1", "rate": ""}),
+            (kind, "2", {"num.io.threads": "8 (default)", "same": "5 (default)", "node.id": "2"}),
+            (kind, "3", {"num.io.threads": "8", "same": "5", "rate": "3"}),
+            ("acl", "2", {"num.io.threads": "7"}),
+        )
+    )
+    assert found.rows() == [
+        ("num.io.threads", "16 on 1; 8 on 2, 3"),
+        ("rate", "empty on 1; 3 on 3"),
+    ]
+
+
+def test_features_and_what_was_set() -> None:
+    given = settings(
+        ("feature", "metadata.version", {"level": "27", "supported": "30"}),
+        ("feature", "odd", {"level": "many"}),
+        ("acl", "User:a", {"allow READ on topic orders from *": ""}),
+    )
+    assert brokers_view_model.features(given).rows() == [
+        ("metadata.version", 27, 30),
+        ("odd", None, None),
+    ]
+    listed = brokers_view_model.listed(given, "acl")
+    assert listed.rows() == [("User:a", "allow READ on topic orders from *")]
+    assert brokers_view_model.unknown(given, "acl") is None
+    refused = rows(CLUSTER_SETTINGS, {"kind": "acl", "unknown_reason": "not permitted"})
+    assert brokers_view_model.unknown(refused, "acl") == "not permitted"
+    assert brokers_view_model.listed(refused, "acl").is_empty()
+
+
+@pytest.mark.parametrize(
+    ("under_replicated", "folded"),
+    [
+        pytest.param([0, 0], True, id="nothing"),
+        pytest.param([0, 3], False, id="something"),
+        pytest.param([0, None], False, id="unknown is not zero"),
+        pytest.param([], False, id="no history"),
+    ],
+)
+def test_a_chart_of_nothing_is_a_line(under_replicated: list[int | None], folded: bool) -> None:
+    course = pl.DataFrame(
+        {"under_replicated": under_replicated},
+        schema={"under_replicated": pl.Float64},
+    ).with_columns(under_min_isr=pl.lit(0.0), offline=pl.lit(0.0))
+    assert brokers_view_model.nothing_at_risk(course) is folded
+
+
+@pytest.mark.parametrize(
+    ("now", "folded"),
+    [
+        pytest.param(0, True, id="fine"),
+        pytest.param(70, False, id="at risk"),
+        pytest.param(None, False, id="unknown"),
+    ],
+)
+def test_no_risk_is_said_only_where_the_present_has_none(now: int | None, folded: bool) -> None:
+    counts = ("under_replicated", "under_min_isr", "offline")
+    course = pl.DataFrame({name: [0.0] for name in counts})
+    cluster = cluster_status(under_replicated=now, under_min_isr=0, offline=0)
+    assert brokers_view_model.nothing_at_risk(course, cluster) is folded
+    assert not brokers_view_model.nothing_at_risk(course, cluster.clear())
