@@ -249,7 +249,7 @@ def items(
 
 def symptom_lines(symptoms: Iterable[tuple[str, str]]) -> list[str]:
     """Return a line for each symptom; two rules may say the same of one thing."""
-    return list(dict.fromkeys(f"{what}: {thin(detail)}" for what, detail in symptoms))
+    return list(dict.fromkeys(thin(f"{what}: {detail}") for what, detail in symptoms))
 
 
 def folded(number: int) -> str:
@@ -258,7 +258,7 @@ def folded(number: int) -> str:
 
 
 def limited(lines: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(thin(f"{what}: {detail}") for what, detail in symptoms))
+    """Return the first lines, and how many more there are."""
     if len(lines) <= MOST_SYMPTOMS:
         return list(lines)
     return [*lines[:MOST_SYMPTOMS], f"and {len(lines) - MOST_SYMPTOMS} more"]
