@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from alerting.status.model import Status
 from alerting.status.phrases import in_steps
 from app.style.format import clock, thin
 from app.ui import incidents, routes
@@ -93,6 +94,16 @@ def chosen(rows: pl.DataFrame, asked: str | None) -> dict[str, Any] | None:
     about = rows.filter(pl.col("subject_kind") == kind, pl.col("subject") == subject)
     found = list(about.iter_rows(named=True))
     return next((row for row in found if row_id(row) == asked), found[0] if found else None)
+
+
+def deadlines_of(groups: pl.DataFrame, now: datetime) -> dict[str, datetime | None]:
+    """Return when messages of each group are deleted: of one that loses data, that is now.
+
+    Groups are rows of ``group_status``.
+    """
+    loses = pl.col("status") == Status.LOSING_DATA
+    at = pl.when(loses).then(pl.lit(now)).otherwise("data_loss_at")
+    return dict(groups.select("group", at.alias("at")).iter_rows())
 
 
 def soonest_first(

@@ -38,7 +38,7 @@ deadlines = {}
 every_given = pl.concat([found, given.withdrawn])
 known = Known()
 try:
-    deadlines = dict(present.rows(view, GROUP_STATUS).select("group", "data_loss_at").iter_rows())
+    deadlines = decisions.deadlines_of(present.rows(view, GROUP_STATUS), view.now)
     known = current_advice.known(view, every_given)
 except LakeError as unread:
     errors.setdefault(str(unread).partition(":")[0], unread)

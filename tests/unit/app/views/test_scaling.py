@@ -12,6 +12,7 @@ from alerting.status.phrases import time_left
 from app.data.context import View
 from app.ui.advice.overtaken import OLDER, Overtaken
 from app.views.scaling import decisions, what_if
+from lake.schemas.current import GROUP_STATUS
 from lake.schemas.tables import GROUP_HISTORY
 from scaling.advice.advice_table import recommendation_frame, recommendation_rows
 from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recommendation
@@ -71,6 +72,16 @@ def test_a_what_if_replays_no_generated_minutes(view: View) -> None:
     view.lake.append(GROUP_HISTORY, pl.DataFrame(minutes, infer_schema_length=None))
     found = what_if.measured_minutes(view.cache_key, "east", "a", view)
     assert [one.arrival_per_second for one in found] == [2.0, 1.0]
+
+
+def test_a_group_that_loses_data_has_its_deadline_now() -> None:
+    later = NOW + timedelta(hours=1)
+    groups = GROUP_STATUS.empty.clear(3).with_columns(
+        pl.Series("group", ["a", "b", "c"]),
+        pl.Series("status", ["LOSING_DATA", "STOPPED", "OK"]),
+        pl.Series("data_loss_at", [None, later, None], pl.Datetime("us", "UTC")),
+    )
+    assert decisions.deadlines_of(groups, NOW) == {"a": NOW, "b": later, "c": None}
 
 
 def test_the_urgent_rows_are_in_the_order_of_their_deadlines() -> None:
