@@ -167,6 +167,7 @@ def test_an_incident_that_is_not_there_is_said_so(
     test = open_page(alarmed, "incident", **({"alert": named} if named else {}))
     calm(test)
     assert test.title[0].value == ("This incident is not known" if named else "Which incident?")
+    assert ("holds no alert of this address" in texts(test)) is bool(named)
 
 
 def test_an_alert_is_acknowledged(open_page: Open, alarmed: Path) -> None:

@@ -43,6 +43,8 @@ if store is None or alert is None:
         "The alert store holds no alert of this address: it was pending and did not fire, or its "
         "history was deleted after alerting.history_days. The page Alerts lists those that are "
         "there."
+        if asked
+        else "The page Alerts lists what is open and what was: its rows lead to incidents."
     )
     st.stop()
 
