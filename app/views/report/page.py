@@ -99,7 +99,7 @@ if fired is None:
 for part in parts.values():
     with components.section(part.title):
         if part.rows.is_empty():
-            components.nothing(part.nothing)
+            components.nothing(escape(part.nothing))
         else:
             tables.show(
                 part.rows,
@@ -112,4 +112,4 @@ for part in parts.values():
                 every=every.get(part.key),
             )
             if part.note:
-                st.caption(part.note)
+                st.caption(escape(part.note))
