@@ -161,17 +161,13 @@ def cluster_events(view: View) -> pl.DataFrame:
 def rebalances(view: View, group: str) -> pl.DataFrame:
     """Return a group's rebalances in the chosen range, as far back as samples are kept.
 
-    A generation of nobody after one of nobody is none; older collectors wrote it down.
-
     Raises:
         LakeError: The table cannot be read.
     """
     length = _whole_hours(view.now - view.start)
     rows = recent_of(view, REBALANCES, "group", group, length)
     chosen = pl.col("rebalanced_at").is_between(view.start, view.until)
-    by_nobody = (pl.col("members") == 0) & (pl.col("members_before") == 0)
-    is_next = pl.col("generation") - pl.col("generation_before") <= 1
-    return rows.filter(chosen, ~(by_nobody & is_next)).sort("rebalanced_at")
+    return rows.filter(chosen).sort("rebalanced_at")
 
 
 def changes_between(view: View, start: datetime, end: datetime) -> pl.DataFrame:
