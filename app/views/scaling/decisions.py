@@ -14,7 +14,7 @@ from alerting.status.phrases import in_steps
 from app.style.format import clock, thin
 from app.ui import incidents, routes
 from app.ui.advice import advice_cards
-from app.ui.advice.overtaken import Overtaken
+from app.ui.advice.overtaken import Known, Overtaken
 from app.ui.browser.items import Item, Target
 from scaling.advice.advice_table import from_row
 from scaling.advice.model import (
@@ -104,6 +104,33 @@ def deadlines_of(groups: pl.DataFrame, now: datetime) -> dict[str, datetime | No
     loses = pl.col("status") == Status.LOSING_DATA
     at = pl.when(loses).then(pl.lit(now)).otherwise("data_loss_at")
     return dict(groups.select("group", at.alias("at")).iter_rows())
+
+
+def overtaken(
+    rows: pl.DataFrame, known: Known, *, zone: tzinfo, now: datetime
+) -> tuple[dict[str, Overtaken], pl.Series]:
+    """Return what is newer than advice, and which rows are no answer to what their group does.
+
+    Args:
+        rows: Rows of ``recommendations``.
+        known: What groups and topics do now.
+        zone: The viewer's zone.
+        now: The present.
+
+    Returns:
+        What is newer, by the names of rows; and of each row whether it is void. What replicas do
+        is a matter of brokers: it is marked, and no advice to give anew.
+    """
+    older: dict[str, Overtaken] = {}
+    void = []
+    may_be_older = pl.col("subject").is_in([*known.groups, *known.topics])
+    for row in rows.with_row_index("at").filter(may_be_older).iter_rows(named=True):
+        newer = known.overtakes(row, zone=zone, now=now)
+        if newer is not None:
+            older[row_id(row)] = newer
+            if newer.is_void and row["subject_kind"] == Subject.GROUP:
+                void.append(row["at"])
+    return older, pl.int_range(rows.height, eager=True).is_in(void)
 
 
 def soonest_first(

@@ -10,7 +10,7 @@ from app.data.context import current
 from app.style.format import clock, count, escape, thin
 from app.ui import components
 from app.ui.advice import advice_cards, current_advice
-from app.ui.advice.overtaken import Known, Overtaken
+from app.ui.advice.overtaken import Known
 from app.ui.browser import items
 from app.ui.frame import empty_states, status_bar
 from app.views.scaling import decisions, view_model, what_if
@@ -42,17 +42,8 @@ try:
     known = current_advice.known(view, every_given)
 except LakeError as unread:
     errors.setdefault(str(unread).partition(":")[0], unread)
-older: dict[str, Overtaken] = {}
-void = []
-may_be_older = pl.col("subject").is_in([*known.groups, *known.topics])
-for about in every_given.with_row_index("at").filter(may_be_older).iter_rows(named=True):
-    newer = known.overtakes(about, zone=view.zone, now=view.now)
-    if newer is not None:
-        older[decisions.row_id(about)] = newer
-        # What replicas do is a matter of brokers: it is marked, and no advice to give anew.
-        if newer.is_void and about["subject_kind"] == Subject.GROUP:
-            void.append(about["at"])
-is_void = pl.int_range(found.height, eager=True).is_in(void)
+older, every_void = decisions.overtaken(every_given, known, zone=view.zone, now=view.now)
+is_void = every_void.head(found.height)
 changes = decisions.soonest_first(found.filter(advice_cards.IS_CHANGE), deadlines, view.now)
 is_keep = pl.col("kind") == AdviceKind.KEEP
 kept = found.filter(is_keep, ~is_void)
