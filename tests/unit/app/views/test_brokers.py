@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC
 from typing import Any
 
 import polars as pl
@@ -11,19 +11,7 @@ import pytest
 from app.views.brokers import view_model as brokers_view_model
 from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK
 from lake.schemas.tables import CLUSTER_SETTINGS
-
-START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
-
-
-def at(second: float) -> datetime:
-    return START + timedelta(seconds=second)
-
-
-def rows(table: Any, *given: dict[str, Any]) -> pl.DataFrame:
-    return pl.DataFrame(
-        [{"cluster": "c", "poll_id": "p", "observed_at": START, **one} for one in given],
-        schema=table.polars_schema,
-    )
+from tests.unit.app.views.made_rows import START, at, rows
 
 
 def cluster_status(**given: Any) -> pl.DataFrame:

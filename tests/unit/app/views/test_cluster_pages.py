@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +17,7 @@ from app.views.health import view_model as health_view_model
 from config.settings import LakeSettings
 from lake.schemas.tables import COLLECTIONS, DEAD_LETTERS, JOBS
 from lake.storage.store import Lake
-
-START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
-
-
-def at(second: float) -> datetime:
-    return START + timedelta(seconds=second)
-
-
-def rows(table: Any, *given: dict[str, Any]) -> pl.DataFrame:
-    return pl.DataFrame(
-        [{"cluster": "c", "poll_id": "p", "observed_at": START, **one} for one in given],
-        schema=table.polars_schema,
-    )
+from tests.unit.app.views.made_rows import START, at, rows
 
 
 def letters(**given: Any) -> pl.DataFrame:
