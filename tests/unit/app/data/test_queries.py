@@ -11,7 +11,7 @@ from app.data import queries
 from app.data.context import View
 from app.data.time_range import between
 from lake.schemas.current import CLUSTER_STATUS
-from lake.schemas.tables import DEAD_LETTERS, QUEUES, REBALANCES, WAITING_COLLECTORS
+from lake.schemas.tables import DEAD_LETTERS, QUEUES, WAITING_COLLECTORS
 from tests.unit.app.views_of import NOW
 
 
@@ -41,17 +41,6 @@ def test_samples_are_read_again_when_the_cluster_was_evaluated_again(view: View)
     evaluate(view, NOW + timedelta(seconds=15))
     seen = queries.recent(view, WAITING_COLLECTORS)["collector"].to_list()
     assert sorted(seen) == ["one", "two"]
-
-
-def test_a_generation_of_nobody_is_no_rebalance(view: View) -> None:
-    for generation, before, members in ((0, 0, 0), (1, 0, 2), (2, 2, 0)):
-        row = {
-            **{"cluster": "east", "observed_at": NOW, "poll_id": str(generation), "group": "g"},
-            **{"generation": generation, "generation_before": generation - 1},
-            **{"members": members, "members_before": before, "rebalanced_at": NOW},
-        }
-        view.lake.append(REBALANCES, pl.DataFrame([row]))
-    assert queries.rebalances(view, "g")["generation"].sort().to_list() == [1, 2]
 
 
 def test_dead_letters_of_a_fixed_time_are_those_of_that_time(view: View) -> None:
