@@ -24,7 +24,7 @@ DEBIAN_PACKAGES := chromium docker-compose rabbitmq-server prometheus prometheus
     nginx-light krb5-kdc krb5-admin-server libkrb5-dev gcc libfaketime
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo run test test-all test-quick test-spark test-servers test-pages faults bench lint requirements debian python-version clean
+.PHONY: help setup setup-dev demo run test test-all test-quick test-spark test-others test-servers test-pages faults bench lint requirements debian python-version clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,10 +48,13 @@ run: setup ## the same services on your own clusters: make run CONFIG=headroom.y
 test: setup-dev debian ## all checks, all tests, of the exhaustive ones today's: half an hour
 	@$(MAKE) --no-print-directory lint
 	@$(RUN) -m pytest tests/unit tests/app $(PARALLEL) --durations=25 $(ARGS)
-	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-spark test-servers
+	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-spark test-others
+
+# Two side by side: one computes most of its time, the others mostly wait.
+test-others:
+	@$(MAKE) --no-print-directory test-servers
 	@$(MAKE) --no-print-directory test-pages
 
-# Two side by side: one computes most of its time, the other mostly waits for brokers.
 test-spark: setup-dev ## the tests of the history on Spark
 	@$(RUN) -m pytest tests/spark --durations=25 $(ARGS)
 
