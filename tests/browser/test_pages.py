@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, TimeoutError
@@ -115,11 +115,6 @@ def test_every_page_is_drawn_without_a_complaint(
         watched.check()
 
 
-def query(watched: Watched) -> dict[str, list[str]]:
-    # The browser is asked: Playwright learns of a new address only while it is waited for.
-    return parse_qs(watched.page.evaluate("location.search.slice(1)"))
-
-
 def follow(watched: Watched, link: str, url: str) -> None:
     """Follow a link; a click in the very moment of a refresh may need a second one."""
 
@@ -134,17 +129,12 @@ def follow(watched: Watched, link: str, url: str) -> None:
     eventually(followed, what=url)
 
 
-def entries(watched: Watched) -> int:
-    """Return how many steps the browser's buttons can go back and forward."""
-    return int(watched.page.evaluate("window.history.length"))
-
-
 def test_the_range_stays_in_the_address_across_pages(watched: Watched) -> None:
     watched.go("/")
     watched.page.get_by_test_id("stSidebar").get_by_text("6h", exact=True).click()
-    eventually(lambda: query(watched).get("range") == ["6h"], what="range in the address")
+    eventually(lambda: watched.query().get("range") == ["6h"], what="range in the address")
     watched.visit("Topics")
-    assert query(watched)["range"] == ["6h"]
+    assert watched.query()["range"] == ["6h"]
     watched.page.reload()
     watched.drawn()
     assert "last 6 hours" in watched.page.get_by_test_id("stMain").inner_text()
@@ -152,62 +142,79 @@ def test_the_range_stays_in_the_address_across_pages(watched: Watched) -> None:
 
 
 def test_each_choice_of_the_range_is_a_step_back(watched: Watched) -> None:
+    lengths = """[...document.querySelectorAll('.js-plotly-plot')]
+        .map((one) => one._fullLayout.xaxis.range.map((at) => Date.parse(at) / 3600000))
+        .map(([from, to]) => to - from)"""
+
     def shows(key: str, words: str) -> None:
-        eventually(lambda: query(watched).get("range") == [key], what=f"{key} in the address")
+        eventually(lambda: watched.query().get("range") == [key], what=f"{key} in the address")
         watched.page.get_by_test_id("stMain").get_by_text(f"last {words}").first.wait_for()
-        assert query(watched)["cluster"] == ["demo"]
+        assert watched.query()["cluster"] == ["demo"]
+        menu.get_by_role("radio", name=key, checked=True).wait_for()
+
+    def draws(hours: int) -> None:
+        def is_drawn() -> bool:
+            found = watched.page.evaluate(lengths)
+            return bool(found) and all(abs(one - hours) < 0.3 for one in found)
+
+        eventually(is_drawn, what=f"{hours} h on each chart")
 
     # Paused: a click in the very moment of a refresh may be lost.
-    watched.go("/health?paused=true")
-    shows("1h", "hour")
-    before = entries(watched)
+    watched.go("/?paused=true")
     menu = watched.page.get_by_test_id("stSidebar")
-    for key, words in (("6h", "6 hours"), ("24h", "24 hours")):
+    shows("1h", "hour")
+    before = watched.entries()
+    for key, hours in (("6h", 6), ("24h", 24)):
         menu.get_by_text(key, exact=True).click()
-        shows(key, words)
-    assert entries(watched) == before + 2
+        shows(key, f"{hours} hours")
+        draws(hours)
+    assert watched.entries() == before + 2
     watched.page.go_back()
     shows("6h", "6 hours")
+    draws(6)
     watched.page.go_back()
     shows("1h", "hour")
+    draws(1)
     watched.page.go_forward()
     shows("6h", "6 hours")
+    draws(6)
     watched.visit("Silences")
     shows("6h", "6 hours")
-    assert entries(watched) == before + 2, "one entry instead of that of 24 hours"
+    assert watched.entries() == before + 2, "one entry instead of that of 24 hours"
     watched.page.go_back()
     path = "location.pathname"
-    eventually(lambda: watched.page.evaluate(path) == "/health", what="the page before")
+    eventually(lambda: watched.page.evaluate(path) == "/", what="the page before")
     shows("6h", "6 hours")
+    draws(6)
     watched.check()
 
 
 def test_an_item_of_the_overview_leads_to_its_group_and_back(watched: Watched) -> None:
     watched.go("/?range=6h")
-    before = entries(watched)
+    before = watched.entries()
     follow(watched, "archive stopped", "**/group?**")
-    assert query(watched)["group"] == ["archive"]
+    assert watched.query()["group"] == ["archive"]
     watched.drawn()
     assert watched.headline() == "archive"
-    assert query(watched)["range"] == ["6h"]
-    assert entries(watched) == before + 1
+    assert watched.query()["range"] == ["6h"]
+    assert watched.entries() == before + 1
     watched.page.go_back()
     eventually(lambda: "things need you" in watched.headline(), what="overview")
-    assert query(watched)["range"] == ["6h"]
+    assert watched.query()["range"] == ["6h"]
     watched.visit("Consumer groups")
-    assert "group" not in query(watched)
+    assert "group" not in watched.query()
     watched.check()
 
 
 def test_a_click_on_a_name_in_a_table_opens_it(watched: Watched) -> None:
     watched.go("/groups?range=6h")
-    before = entries(watched)
+    before = watched.entries()
 
     def clicked() -> bool:
         # The table is a canvas: it shows no sign of when it begins to listen.
         box = watched.page.get_by_test_id("stDataFrame").first.bounding_box()
-        if box is None or "group" in query(watched):
-            return "group" in query(watched)
+        if box is None or "group" in watched.query():
+            return "group" in watched.query()
         watched.page.mouse.click(box["x"] + 40, box["y"] + 46)
         try:
             watched.page.wait_for_url("**/group?**", timeout=3000)
@@ -216,11 +223,11 @@ def test_a_click_on_a_name_in_a_table_opens_it(watched: Watched) -> None:
         return True
 
     eventually(clicked, what="group's address")
-    assert query(watched)["group"] == ["archive"]
+    assert watched.query()["group"] == ["archive"]
     watched.drawn()
     assert watched.headline() == "archive"
-    assert query(watched)["range"] == ["6h"]
-    assert entries(watched) == before + 1
+    assert watched.query()["range"] == ["6h"]
+    assert watched.entries() == before + 1
     watched.page.go_back()
     eventually(lambda: watched.headline() != "archive", what="the list")
     assert urlsplit(watched.page.url).path == "/groups"

@@ -41,6 +41,7 @@ def test_a_first_visit_is_compressed(watched: Watched) -> None:
 
 def test_a_key_opens_the_search_and_enter_what_was_found(watched: Watched) -> None:
     watched.go("/")
+    before, start = watched.entries(), watched.headline()
     watched.page.keyboard.press("/")
     box = watched.page.get_by_role("combobox", name="Search demo")
     box.press_sequentially("clicks enr")
@@ -51,6 +52,9 @@ def test_a_key_opens_the_search_and_enter_what_was_found(watched: Watched) -> No
     watched.page.get_by_role("heading", level=1, name="clicks-enricher").wait_for()
     watched.drawn()
     assert watched.headline() == "clicks-enricher"
+    assert watched.entries() == before + 1
+    watched.page.go_back()
+    eventually(lambda: watched.headline() == start, what="the page before, after one step")
     watched.check()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 from urllib.request import urlopen
 
 from playwright.sync_api import ConsoleMessage, Page, TimeoutError
@@ -112,6 +112,15 @@ class Watched:
     def headline(self) -> str:
         """Return the page's first sentence."""
         return self.page.locator("[data-testid=stMain] h1").first.inner_text()
+
+    def query(self) -> dict[str, list[str]]:
+        """Return what the address asks for."""
+        # The browser is asked: Playwright learns of a new address only while it is waited for.
+        return parse_qs(self.page.evaluate("location.search.slice(1)"))
+
+    def entries(self) -> int:
+        """Return how many steps the browser's buttons can go back and forward."""
+        return int(self.page.evaluate("window.history.length"))
 
     def check(self) -> None:
         """Fail on anything that the browser or the page complained about."""

@@ -14,10 +14,10 @@ const isField = (target) =>
 
 const plain = (event) => !(event.ctrlKey || event.metaKey || event.altKey);
 
-export default function ({ data, parentElement, setStateValue }) {
+export default function ({ data, parentElement, setTriggerValue }) {
   const find = (name) => parentElement.querySelector(name);
   const [input, panel, list, note] = ["input", ".panel", "ul", "p"].map(find);
-  const state = (parentElement.search ??= { at: 0, before: null });
+  const state = (parentElement.search ??= { at: 0, before: null, answer: null });
   input.placeholder = `${data.label}  ( / )`;
   input.setAttribute("aria-label", data.label);
 
@@ -36,13 +36,13 @@ export default function ({ data, parentElement, setStateValue }) {
   const close = () => {
     clearTimeout(state.typing);
     input.value = "";
-    setStateValue("query", "");
     show(false);
     input.blur();
   };
   const open = (hit) => {
     close();
-    // One entry of the history, as leave.js says.
+    // One entry of the history, as leave.js says. Nothing is told to the server beside it: Streamlit
+    // would take the next address for a choice on the page that is left, an entry of its own.
     window.history.pushState({}, "", hit.href);
     window.dispatchEvent(new PopStateEvent("popstate"));
   };
@@ -78,30 +78,41 @@ export default function ({ data, parentElement, setStateValue }) {
     show(true);
   };
 
-  // The answer to what was typed before is late: the next one is on its way.
-  if (input.value.trim() && data.asked === input.value) {
-    list.replaceChildren(...data.hits.map(row));
-    note.textContent = data.note;
+  // What was typed before is no question any more: the next answer is on its way.
+  const answer = () => {
+    if (!input.matches(":focus") || state.answer?.asked !== input.value) return;
+    list.replaceChildren(...state.answer.hits.map(row));
+    note.textContent = state.answer.note;
     select(0);
     show(true);
+  };
+  const ask = () => {
+    answer();
+    setTriggerValue("query", input.value);
+  };
+  // A question is answered once; the page is drawn again without it.
+  if (data.asked) {
+    state.answer = data;
+    answer();
   }
   input.oninput = () => {
     clearTimeout(state.typing);
-    if (!input.value.trim()) show(false);
-    state.typing = setTimeout(() => setStateValue("query", input.value), WAIT);
+    if (input.value.trim()) state.typing = setTimeout(ask, WAIT);
+    else show(false);
   };
   input.onkeydown = (event) => {
     if (event.key === "Escape") close();
     else if (event.key === "ArrowDown") select(state.at + 1);
     else if (event.key === "ArrowUp") select(state.at - 1);
     else if (event.key === "Enter") {
-      if (data.asked === input.value && data.hits[state.at]) open(data.hits[state.at]);
+      const { asked, hits } = state.answer ?? {};
+      if (asked === input.value && hits[state.at]) open(hits[state.at]);
     } else return;
     event.preventDefault();
     event.stopPropagation();
   };
   input.onblur = () => setTimeout(() => show(false), 200);
-  input.onfocus = () => input.value.trim() && list.children.length && show(true);
+  input.onfocus = () => input.value.trim() && ask();
 
   const pressed = (event) => {
     if (!plain(event) || isField(event.composedPath()[0])) return;
