@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 import plotly.graph_objects as go
 import polars as pl
@@ -234,6 +234,33 @@ def search(key: str, placeholder: str) -> str:
     return typed or ""
 
 
+def choice_in_address(
+    label: str, names: Sequence[str], *, key: str, **look: Any
+) -> tuple[str | None, str | None]:
+    """Draw a choice that stands in the address; each is a step for the browser's "back".
+
+    It is not bound to the address: Streamlit takes out of it what is not among the names.
+
+    Returns:
+        What the address asks for, known or not, and what is chosen of the names.
+    """
+    asked = st.query_params.get(key)
+    # Set in each run, so that the browser is told in each; see range_choice.
+    st.session_state[key] = asked if asked in names else None
+    name = st.selectbox(
+        label, names, index=None, key=key, on_change=put_into_address, args=(key,), **look
+    )
+    return asked, name
+
+
+def put_into_address(key: str) -> None:
+    """Put a choice into the address; for callbacks, which run before it is drawn."""
+    if st.session_state[key] is None:
+        st.query_params.pop(key, None)
+    else:
+        st.query_params[key] = st.session_state[key]
+
+
 def chosen(kind: str, names: pl.Series, list_page: str, missing: str) -> tuple[str, DeltaGenerator]:
     """Draw the choice of a page about one thing; without a choice the page ends here.
 
@@ -246,21 +273,15 @@ def chosen(kind: str, names: pl.Series, list_page: str, missing: str) -> tuple[s
     Returns:
         The name, and the place beside the choice, for the page's heading.
     """
-    # A name that is not known leaves the address when the page is drawn again.
-    kept = f"{kind}-asked"
-    asked = st.query_params.get(kind) or st.session_state.get(kept)
     heading, choice = st.columns([3, 1.4], vertical_alignment="center")
     with choice:
-        name = st.selectbox(
+        asked, name = choice_in_address(
             kind.capitalize(),
             names.sort().to_list(),
-            index=None,
             key=kind,
-            bind="query-params",
             placeholder=f"choose a {kind}",
             label_visibility="collapsed",
         )
-    st.session_state[kept] = asked if name is None else None
     every = "All consumer groups" if kind == "group" else "All topics"
     routes.within(list_page)
     title = "Consumer group" if kind == "group" else "Topic"
@@ -271,7 +292,7 @@ def chosen(kind: str, names: pl.Series, list_page: str, missing: str) -> tuple[s
         return name, heading
     with heading:
         headline(f"This {kind} is not known" if asked else f"Which {kind}?")
-    if asked and asked not in names:
+    if asked:
         nothing(
             f"The newest poll did not find the {kind} {escape(asked)}: it {missing}. The list on "
             "the right holds those that are there."

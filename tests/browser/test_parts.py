@@ -58,6 +58,22 @@ def test_a_key_opens_the_search_and_enter_what_was_found(watched: Watched) -> No
     watched.check()
 
 
+@pytest.mark.parametrize("page", ["group", "topic"])
+def test_the_address_of_what_is_not_known_stays(watched: Watched, page: str) -> None:
+    asked = {page: ["nosuch"], "cluster": ["demo"], "range": ["6h"]}
+    watched.go(f"/{page}?{page}=nosuch&cluster=demo&range=6h")
+    assert watched.headline() == f"This {page} is not known"
+    assert watched.query() == asked
+    runs = watched.runs
+    eventually(lambda: watched.headline() and watched.runs > runs, what="a refresh")
+    assert watched.headline() == f"This {page} is not known"
+    assert watched.query() == asked
+    link = watched.page.get_by_test_id("stMain").get_by_role("link", name=re.compile("^All "))
+    href = str(link.get_attribute("href"))
+    assert "cluster=demo" in href and "range=6h" in href
+    watched.check()
+
+
 def test_a_zoom_moves_every_chart_and_becomes_the_range(watched: Watched) -> None:
     shown = """() => [...document.querySelectorAll('.js-plotly-plot')]
         .filter((one) => one.layout?.meta === 'page axis')

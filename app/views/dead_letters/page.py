@@ -80,21 +80,14 @@ tables.show(
 )
 
 names = table["name"].to_list()
-asked = st.query_params.get("name")
+asked, name = components.choice_in_address(
+    "Look closer at", names, key="name", placeholder=names[0], width=360
+)
 if asked is not None and asked not in names:
     components.nothing(
         f"There is no dead-letter topic {escape(asked)}: the newest poll did not find it. "
         f"This is {escape(names[0])}."
     )
-name = st.selectbox(
-    "Look closer at",
-    names,
-    index=None,
-    key="name",
-    bind="query-params",
-    placeholder=names[0],
-    width=360,
-)
 row = table.row(names.index(name or names[0]), named=True)
 
 st.header(escape(row["name"]), anchor=False)

@@ -131,11 +131,6 @@ if not kept.is_empty():
         draw(kept, "kept", "What needs no change")
 
 
-def choose_group() -> None:
-    """Put the chosen group into the address."""
-    st.query_params[GROUP_KEY] = st.session_state[GROUP_KEY]
-
-
 def draw_evidence(names: Sequence[str]) -> None:
     """Draw what the advice on a group rests on, and what would be if it were followed."""
     # The row that is chosen decides, until another group is chosen here: links of rows name none.
@@ -146,7 +141,8 @@ def draw_evidence(names: Sequence[str]) -> None:
         "Group",
         names,
         key=GROUP_KEY,
-        on_change=choose_group,
+        on_change=components.put_into_address,
+        args=(GROUP_KEY,),
         label_visibility="collapsed",
         width=320,
         help="The groups in the order of their advice.",
