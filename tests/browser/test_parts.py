@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, TimeoutError, WebSocketRoute
 
+from app.style.theme import DARK, LIGHT
 from tests.browser.watched import Watched
 from tests.support import eventually
 
@@ -71,6 +72,16 @@ def test_the_address_of_what_is_not_known_stays(watched: Watched, page: str) -> 
     link = watched.page.get_by_test_id("stMain").get_by_role("link", name=re.compile("^All "))
     href = str(link.get_attribute("href"))
     assert "cluster=demo" in href and "range=6h" in href
+    watched.check()
+
+
+def test_another_theme_gives_charts_its_colours_at_once(watched: Watched) -> None:
+    watched.go("/?paused=true")
+    colour = "document.querySelector('.js-plotly-plot')._fullLayout.font.color"
+    for scheme, palette in (("dark", DARK), ("light", LIGHT)):
+        watched.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        # A page that is paused is drawn by nothing else.
+        eventually(lambda: watched.page.evaluate(colour) == palette.text, what=scheme)  # noqa: B023
     watched.check()
 
 

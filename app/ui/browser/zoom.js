@@ -92,6 +92,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (address.href !== window.location.href)
       window.history.replaceState(window.history.state, "", address);
   }
+  // Charts have the colours of the theme that the server was told of: Streamlit tells of another one
+  // with the next thing that the viewer does. This runs again when it changes.
+  const theme = getComputedStyle(button).colorScheme;
+  if (theme !== data.theme && theme !== state.theme) setTriggerValue("theme", theme);
+  state.theme = theme;
   if (state.page !== data.page) Object.assign(state, { page: data.page, span: null });
   offer();
   listen();

@@ -1,6 +1,7 @@
 """A zoom on one chart moves all of the page, and can become the time range; so does the pointer.
 
-Streamlit tells of neither; the script listens to the charts in the viewer's browser.
+Another theme gives the charts other colours at once. Streamlit tells of none of these; the script
+listens in the viewer's browser.
 """
 
 from __future__ import annotations
@@ -42,8 +43,10 @@ def draw(view: View, page: str) -> None:
             "page": f"{page} {view.range.key}",
             "address": address,
             "drawn": view.now.timestamp(),
+            "theme": st.context.theme.type,
         },
         on_range_change=chosen,
+        on_theme_change=lambda: None,
     )
 
 
