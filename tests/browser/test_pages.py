@@ -43,6 +43,17 @@ MOST_PHONE_PIXELS = {"Scaling": 2500}
 """Of the height of a page on a phone."""
 FOLDED = ("Consumer groups", "Topics", "Alerts")
 """Pages whose filters a phone folds."""
+COVERED = """() => [...document.querySelectorAll('.js-plotly-plot')].flatMap((chart) => {
+    const plot = chart.querySelector('.nsewdrag')?.getBoundingClientRect();
+    const labels = [...chart.querySelectorAll('.annotation-text-g')]
+        .map((one) => [one.textContent, one.getBoundingClientRect()]);
+    return labels.flatMap(([text, box], at) => [
+        ...(box.left < plot.left || box.right > plot.right ? [`${text} at the edge`] : []),
+        ...labels.slice(at + 1).filter(([, other]) =>
+            other.left < box.right && box.left < other.right && other.top < box.bottom)
+            .map(([other]) => `${text} and ${other}`)]);
+})"""
+"""Labels of charts that cover others, or what is beside the plot."""
 WINDOWS = [
     pytest.param("light", 1280, 800, id="light"),
     pytest.param("dark", 1280, 800, id="dark", marks=MARK),
@@ -93,6 +104,7 @@ def test_every_page_is_drawn_without_a_complaint(
                 "document.documentElement.scrollWidth - document.documentElement.clientWidth"
             )
             assert wide <= 0, f"{name} is {wide} px too wide"
+            assert watched.page.evaluate(COVERED) == [], name
             assert findings(watched.page) == [], name
             if width < 600:
                 assert watched.page.get_by_test_id("stDataFrame").count() == 0, name
@@ -111,6 +123,7 @@ def test_every_page_is_drawn_without_a_complaint(
             watched.go(path)
             assert watched.headline() == headline
             assert findings(watched.page) == [], headline
+            assert watched.page.evaluate(COVERED) == [], headline
             watched.keep(f"pages-{headline}-{window}")
         watched.check()
 

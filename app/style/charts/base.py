@@ -47,6 +47,9 @@ class Axis:
     zone: tzinfo
     events: tuple[ChartEvent, ...] = ()
     generated_until: datetime | None = None  # what lies before was generated, not measured
+    # Its length on the screen, which the server does not know: that of half of a window of 1024
+    # pixels, and of a small phone.
+    pixels: int = 220
 
     def local(self, moment: datetime) -> datetime:
         """Return the moment as the viewer's clock shows it, without a zone."""

@@ -97,7 +97,7 @@ def heatmap(
     put_time_axis(made, axis)
     for ground in made.shapes:
         ground["layer"] = "above"  # the cells would cover it
-    put_marks(made, axis, palette, labels=False)
+    put_marks(made, axis, palette, labelled=False)
     made.layout["hovermode"] = "closest"
     made.x["nticks"] = 4
     made.y = {

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
+from unicodedata import east_asian_width
 
 from app.style.charts.base import Axis, ChartEvent, Plot, plain
 from app.style.theme import Palette
 
 _NEAR = 120
 """Events nearer than this part of the axis are one mark: about five pixels."""
-_LABEL = 4
-"""A label takes this part of the axis."""
+_LETTER_PIXELS = 5.6
+"""Of the letters of a label, which are 11 pixels high: names are narrower, but for capitals."""
+_GAP_PIXELS = 8
 _LABEL_LENGTH = 20
 _HOVER_LENGTH = 110
 _HOVER_LINES = 8
-_SYMBOL = "▾"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """What is written at a mark, for those beside it too that it would cover.
+
+    Attributes:
+        first: Whose mark it stands at.
+        is_left: Whether it stands to the left of that.
+        span: From where to where, in pixels from the axis' start.
+    """
+
+    events: Sequence[ChartEvent]
+    first: ChartEvent
+    text: str
+    is_left: bool
+    span: tuple[float, float]
 
 
 def clusters(events: Sequence[ChartEvent], near: timedelta) -> list[list[ChartEvent]]:
@@ -29,47 +48,74 @@ def clusters(events: Sequence[ChartEvent], near: timedelta) -> list[list[ChartEv
     return found
 
 
-def put_marks(made: Plot, axis: Axis, palette: Palette, *, labels: bool = True) -> None:
-    """Draw the axis' events; each mark tells on hover what it stands for."""
+def labels(marks: Iterable[Sequence[ChartEvent]], axis: Axis) -> list[Label]:
+    """Return the labels of marks: none covers another or the end of the axis.
+
+    Args:
+        marks: The events of each mark, in order of time.
+        axis: The axis, with its length on the screen.
+    """
+    found: list[Label] = []
+    for together in marks:
+        found.append(_label(together, axis))
+        while len(found) > 1 and found[-1].span[0] < found[-2].span[1]:
+            last, before = found.pop(), found.pop()
+            found.append(_label([*before.events, *last.events], axis))
+    return found
+
+
+def put_marks(made: Plot, axis: Axis, palette: Palette, *, labelled: bool = True) -> None:
+    """Draw the axis' events; a label tells on hover what it stands for."""
     length = axis.end - axis.start
     shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
-    label = length / _LABEL
-    free_from = axis.start
-    for together in clusters(shown, length / _NEAR):
-        first = next((one for one in together if one.kind == "act"), together[0])
-        colour = palette.act if first.kind == "act" else palette.quiet
-        at = axis.local(together[0].at)
+    marks = clusters(shown, length / _NEAR)
+    for first in map(_first, marks):
+        at = axis.local(first.at)
         made.shapes.append(
             {
                 "type": "line",
                 **{"x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper"},
-                "line": {"color": colour, "width": 1, "dash": "dot"},
+                "line": {"color": _colour(first, palette), "width": 1, "dash": "dot"},
                 "layer": "below",
             }
         )
-        if not labels:
-            continue
-        # A label stands to the right of its mark, and to the left where it would be cut.
-        is_late = together[0].at > axis.end - label
-        begin = together[0].at - label if is_late else together[0].at
-        has_room = begin >= free_from
-        if has_room:
-            free_from = begin + label
+    for label in labels(marks, axis) if labelled else ():
         made.notes.append(
             {
-                **{"x": at, "y": 1, "yref": "paper", "showarrow": False, "yanchor": "top"},
-                "text": _label(first, len(together) - 1) if has_room else _SYMBOL,
-                "hovertext": _hover(together, axis, length),
-                "xanchor": ("right" if is_late else "left") if has_room else "center",
-                "xshift": (-3 if is_late else 3) if has_room else 0,
-                "font": {"size": 11, "color": colour},
+                **{"x": axis.local(label.first.at), "y": 1, "yref": "paper"},
+                **{"showarrow": False, "yanchor": "top"},
+                "text": plain(label.text),
+                "hovertext": _hover(label.events, axis, length),
+                "xanchor": "right" if label.is_left else "left",
+                "xshift": -3 if label.is_left else 3,
+                "font": {"size": 11, "color": _colour(label.first, palette)},
                 "bgcolor": palette.ground,
             }
         )
 
 
-def _label(event: ChartEvent, others: int) -> str:
-    return plain(_cut(event.text, _LABEL_LENGTH)) + (f" +{others}" if others else "")
+def _label(events: Sequence[ChartEvent], axis: Axis) -> Label:
+    """Return one label: to the right of its mark, and to the left where it would be cut there."""
+    first = _first(events)
+    others = f" +{len(events) - 1}" if len(events) > 1 else ""
+    is_wide = any(east_asian_width(one) in "WF" for one in first.text)
+    letter = _LETTER_PIXELS * (2 if is_wide else 1)
+    at = (first.at - axis.start) / (axis.end - axis.start) * axis.pixels
+    wanted = _GAP_PIXELS + letter * len(_cut(first.text, _LABEL_LENGTH) + others)
+    is_left = axis.pixels - at < min(wanted, at)
+    fits = int(((at if is_left else axis.pixels - at) - _GAP_PIXELS) / letter) - len(others)
+    text = _cut(first.text, min(_LABEL_LENGTH, fits)) + others
+    width = _GAP_PIXELS + letter * len(text)
+    span = (at - width, at) if is_left else (at, at + width)
+    return Label(events=events, first=first, text=text, is_left=is_left, span=span)
+
+
+def _first(events: Sequence[ChartEvent]) -> ChartEvent:
+    return next((one for one in events if one.kind == "act"), events[0])
+
+
+def _colour(event: ChartEvent, palette: Palette) -> str:
+    return palette.act if event.kind == "act" else palette.quiet
 
 
 def _hover(together: Sequence[ChartEvent], axis: Axis, length: timedelta) -> str:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import itertools
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -10,7 +9,6 @@ import pytest
 from app.style.charts.advice import forecast_chart
 from app.style.charts.base import (
     Axis,
-    ChartEvent,
     plot,
     put_time_axis,
     top_and_others,
@@ -117,83 +115,6 @@ def test_times_are_drawn_in_the_viewers_zone_and_name_their_offset() -> None:
     assert axis.offset == "UTC+1"
     assert Axis(start=START, end=START, zone=ZoneInfo("Asia/Kolkata")).offset == "UTC+5:30"
     assert Axis(start=START, end=START, zone=UTC).offset == "UTC"
-
-
-def test_events_are_thin_marks_and_crowded_labels_are_left_out() -> None:
-    events = tuple(
-        ChartEvent(at=START + timedelta(minutes=minute), text=f"e{minute}")
-        for minute in (10, 12, 90)
-    )
-    made = series_chart(
-        frame(a=[1.0]),
-        by="group",
-        value="lag",
-        axis=Axis(start=AXIS.start, end=AXIS.end, zone=UTC, events=events),
-        palette=DARK,
-        step_seconds=60,
-        y_title="messages",
-    )
-    assert len(made.layout.shapes) == 2
-    assert [note.text for note in made.layout.annotations] == ["e10", "▾"]
-    assert [note.hovertext for note in made.layout.annotations] == ["08:10:00 e10", "08:12:00 e12"]
-
-
-@pytest.mark.parametrize(
-    ("minutes", "labels"),
-    [
-        pytest.param((0, 15, 45, 60), ["e0", "e15", "e45", "▾"], id="to the right"),
-        # The label of 50 stands to the left of its mark, where that of 30 already is.
-        pytest.param((30, 50), ["e30", "▾"], id="towards each other"),
-        pytest.param((30, 60), ["e30", "e60"], id="side by side"),
-    ],
-)
-def test_labels_are_neither_cut_nor_lie_on_each_other(
-    minutes: tuple[int, ...], labels: list[str]
-) -> None:
-    events = tuple(
-        ChartEvent(at=START + timedelta(minutes=minute), text=f"e{minute}") for minute in minutes
-    )
-    made = series_chart(
-        frame(a=[1.0]),
-        by="group",
-        value="lag",
-        axis=Axis(start=AXIS.start, end=AXIS.end, zone=UTC, events=events),
-        palette=DARK,
-        step_seconds=60,
-        y_title="messages",
-    )
-    notes = made.layout.annotations
-    assert [note.text for note in notes] == labels
-    drawn = [
-        (minute - 15, minute) if note.xanchor == "right" else (minute, minute + 15)
-        for minute, note in zip(minutes, notes, strict=True)
-        if note.text != "▾"
-    ]
-    assert all(0 <= begin and end <= 60 for begin, end in drawn)
-    assert all(one[1] <= other[0] for one, other in itertools.pairwise(drawn))
-
-
-def test_events_that_lie_near_each_other_are_one_mark() -> None:
-    events = [
-        ChartEvent(at=START + timedelta(seconds=20 + number), text=f"e{number}", detail="<b>x</b>")
-        for number in range(10)
-    ]
-    events.append(ChartEvent(at=START + timedelta(seconds=25), text="lost", kind="act"))
-    made = series_chart(
-        frame(a=[1.0]),
-        by="group",
-        value="lag",
-        axis=Axis(start=AXIS.start, end=AXIS.end, zone=UTC, events=tuple(events)),
-        palette=DARK,
-        step_seconds=60,
-        y_title="messages",
-    )
-    (note,) = made.layout.annotations
-    assert note.text == "lost +10"
-    assert note.font.color == made.layout.shapes[0].line.color == DARK.act
-    lines = note.hovertext.split("<br>")
-    assert lines[0] == "08:00:20 e0: &lt;b&gt;x&lt;/b&gt;"
-    assert lines[-1] == "and 3 more"
 
 
 def test_names_of_series_are_no_markup() -> None:
