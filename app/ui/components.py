@@ -114,11 +114,17 @@ def section(
     Yields:
         Whether that switch is on.
     """
-    with st.container(horizontal=True, horizontal_alignment="distribute"):
-        st.header(title, anchor=False, help=help_text, width="content")
+    with heading(title, help_text=help_text):
         log = st.toggle("log", key=log_key) if log_key else False
     with guarded():
         yield log
+
+
+def heading(title: str, *, help_text: str | None = None) -> DeltaGenerator:
+    """Draw the title of a part of the page, and return its row for what belongs beside it."""
+    row = st.container(horizontal=True, horizontal_alignment="distribute")
+    row.header(title, anchor=False, help=help_text, width="content")
+    return row
 
 
 def headline(sentence: str, detail: str | None = None) -> None:

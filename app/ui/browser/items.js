@@ -21,7 +21,7 @@ const link = (target) => {
   return made;
 };
 
-const row = (item, isOpen) => {
+const row = (item, isOpen, isLine) => {
   const made = element("li", "item");
   made.dataset.id = item.id;
   if (item.is_chosen) made.setAttribute("aria-current", "true");
@@ -31,7 +31,7 @@ const row = (item, isOpen) => {
   what.append(item.link ? link(item.link) : item.what);
   made.append(what, element("span", "when quiet", item.when), element("span", "why", item.why));
   made.append(element("span", "until", item.until), element("span", "step quiet", item.step));
-  if (!item.links.length && !item.more.length) return made;
+  if (!isLine && !item.links.length && !item.more.length) return made;
   const aside = element("span", "aside quiet", item.more_label);
   aside.append(...item.links.map(link));
   const list = element("ul", "more quiet");
@@ -55,12 +55,13 @@ export default function ({ data, parentElement }) {
   list.classList.toggle("lines", data.lines);
   list.classList.toggle("endless", data.items.every((item) => !item.until));
   const before = new Map([...list.children].map((child) => [child.dataset.id, child]));
-  const wanted = data.items.map((item) => {
+  const wanted = data.items.map((item, at) => {
     const said = JSON.stringify(item);
     const old = before.get(item.id);
-    if (old && old.said === said) return old;
-    const made = row(item, old?.classList.contains("open") ?? false);
+    const isOpen = old?.classList.contains("open") ?? false;
+    const made = old?.said === said ? old : row(item, isOpen, data.lines);
     made.said = said;
+    made.classList.toggle("compact", at >= data.whole);
     return made;
   });
   const stays = wanted.length === before.size && wanted.every((one, at) => list.children[at] === one);

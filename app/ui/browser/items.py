@@ -63,7 +63,15 @@ class Item:
     is_chosen: bool = False
 
 
-def draw(items: Sequence[Item], *, view: View, key: str, alt: str, lines: bool = False) -> None:
+def draw(
+    items: Sequence[Item],
+    *,
+    view: View,
+    key: str,
+    alt: str,
+    lines: bool = False,
+    compact_after: int | None = None,
+) -> None:
     """Draw rows; a click on a link leaves for its page.
 
     Args:
@@ -72,9 +80,11 @@ def draw(items: Sequence[Item], *, view: View, key: str, alt: str, lines: bool =
         key: The list's name on the page.
         alt: What it lists, for those who do not see it.
         lines: Whether each row is a line that can be opened, where the window is wide enough.
+        compact_after: So many lines to act on have their step below them; None: all.
     """
+    whole = len(items) if compact_after is None else compact_after
     rows = [_as_data(item, view) for item in items]
-    _component(key=key, data={"alt": alt, "lines": lines, "items": rows})
+    _component(key=key, data={"alt": alt, "lines": lines, "whole": whole, "items": rows})
 
 
 def _as_data(item: Item, view: View) -> dict[str, Any]:

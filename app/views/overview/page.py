@@ -101,6 +101,7 @@ if found:
                 ),
                 view=view,
                 lines=True,
+                compact_after=view_model.LISTED,
                 key=key,
                 alt=alt,
             )
@@ -188,8 +189,17 @@ axis = None
 with components.guarded():
     busiest = groups.sort("lag", descending=True, nulls_last=True)["group"].head(NAMED_SERIES)
     past = history_queries.group_history(view, busiest.to_list())
-    axis = page_axis(view, past, events.marks(page_events.of_cluster(view)))
     left, right = st.columns(2, gap="medium")
+    with (
+        right,
+        components.heading(
+            "Arriving and consumed",
+            help_text="What all topics receive, and what all groups consume: a message that two "
+            "groups read counts twice in the latter.",
+        ),
+    ):
+        marks = events.marks(page_events.of_cluster(view))
+    axis = page_axis(view, past, marks)
     with left, components.section("Lag by group", log_key="overview-log") as log:
         lag_figure = series_chart(
             past.frame,
@@ -209,14 +219,7 @@ with components.guarded():
             alt="Messages waiting over time: the groups with the highest lag",
             note=note_of(view, past),
         )
-    with (
-        right,
-        components.section(
-            "Arriving and consumed",
-            help_text="What all topics receive, and what all groups consume: a message that two "
-            "groups read counts twice in the latter.",
-        ),
-    ):
+    with right, components.guarded():
         components.chart(
             columns_chart(
                 course,
