@@ -7,7 +7,12 @@ from collections.abc import Iterable, Mapping
 from alerting.checks.loss_deadline import next_loss, retentions_of
 from alerting.checks.model import Check, CheckInput, CheckResult, check
 from alerting.inputs.windows import GroupKey
-from alerting.status.descriptions import WAIT_STEP, GroupWords, group_words
+from alerting.status.descriptions import (
+    MISSES_OBJECTIVE,
+    WAIT_STEP,
+    GroupWords,
+    group_words,
+)
 from alerting.status.model import GroupStatus, Status
 from alerting.status.phrases import duration, messages, plural
 from lake.schemas.tables import GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
@@ -166,7 +171,7 @@ def objective_missed(given: CheckInput) -> Iterable[CheckResult]:
                 labels=_labels(key),
                 value=found.over_objective_seconds,
                 stands=mends,
-                what=_mending(key, found) if mends else f"{key.group} misses its objective",
+                what=_mending(key, found) if mends else f"{key.group} {MISSES_OBJECTIVE}",
                 detail=found.reason,
                 since=found.since,
                 cause=words.cause,

@@ -10,6 +10,7 @@ from alerting.inputs.facts import (
     dead_letter_rows,
     is_missing,
     since_when,
+    slowest_first,
 )
 from alerting.inputs.frames import Frames
 from alerting.status.model import LATE
@@ -96,7 +97,7 @@ def cluster_row(
     """Return the row of ``cluster_status``."""
     status = groups["status"]
     lags, late = groups["lag"].drop_nulls(), groups.drop_nulls("time_lag_seconds")
-    slowest = late.sort("time_lag_seconds", "group", descending=[True, False]).head(1)
+    slowest = slowest_first(late).head(1)
     led = partitions.filter(pl.col("preferred_leader").is_not_null())
     idle = groups["idle_members"].drop_nulls()
     polls = frames.rows(COLLECTIONS)["observed_at"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from alerting.current.skew import Skew, skew
-from alerting.inputs.facts import at_newest_poll
+from alerting.inputs.facts import at_newest_poll, slowest_first
 from alerting.inputs.frames import Frames
 from lake.change_encoding.expand import series_ids
 from lake.replication import with_replication
@@ -74,11 +74,14 @@ def topic_rows(frames: Frames, partitions: pl.DataFrame, readers: pl.DataFrame) 
     )
     # A topic that the newest poll lacks was deleted since its settings were last written.
     rows = present.join(settings, on="topic", how="left" if present.height else "right")
-    slowest = readers.sort("time_lag_seconds", "group", descending=[True, False], nulls_last=True)
-    read = slowest.group_by("topic", maintain_order=True).agg(
-        pl.len().alias("groups"),
-        pl.col("group").first().alias("slowest_group"),
-        pl.col("time_lag_seconds").first().alias("slowest_time_lag_seconds"),
+    read = (
+        slowest_first(readers)
+        .group_by("topic", maintain_order=True)
+        .agg(
+            pl.len().alias("groups"),
+            pl.col("group").first().alias("slowest_group"),
+            pl.col("time_lag_seconds").first().alias("slowest_time_lag_seconds"),
+        )
     )
     return (
         rows.join(_traffic(frames.rows(PARTITIONS), partitions), on="topic", how="left")

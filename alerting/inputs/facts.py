@@ -31,6 +31,11 @@ def since_when(rows: pl.DataFrame, is_so: pl.Expr) -> datetime | None:
     return moment if isinstance(moment, datetime) else None
 
 
+def slowest_first(groups: pl.DataFrame) -> pl.DataFrame:
+    """Sort groups by how far they are behind: of those that are alike the first by name."""
+    return groups.sort("time_lag_seconds", "group", descending=[True, False], nulls_last=True)
+
+
 def at_newest_poll(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of the newest poll among them."""
     return rows.filter(pl.col("observed_at") == pl.col("observed_at").max())

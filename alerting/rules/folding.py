@@ -2,43 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from alerting.rules.lifecycle import SETTLE_SECONDS, Alert, State
-from alerting.rules.model import SEVERITIES, AlertSeverity
-from alerting.status.descriptions import WAIT_STEP
+from alerting.rules.model import SEVERITIES, AlertSeverity, worst
+from alerting.status.descriptions import WAIT_STEP, trouble
 
 OVER_STEP = "It is over; wait until its symptoms have ended."
 
 _LOSS = "data_loss_deadline"
 _LEADING = ("losing_data", "stopped", "stalled", _LOSS)
+_HELD = ("stopped", "stalled", "objective_missed", "falling_behind")
+"""Trouble of a group: what a cause outside of the group explains it by explains its loss, too."""
+_STRENGTH = ("losing_data", *_HELD, _LOSS)
 _LED = frozenset({_LOSS, "objective_missed"})
+_APART = frozenset({(State.FIRING, State.PENDING), (State.PENDING, State.RESOLVED)})
+"""States of a symptom and its cause: what is certain does not hide under what is not, and what may
+never fire does not keep a cause open."""
 
 
 def as_listed(alerts: Iterable[Alert]) -> list[Alert]:
     """Return alerts as lists show them.
 
     - What only has to wait is to watch. Data that is about to be lost has an alert of its own.
-    - That a group will lose data, or misses its objective, follows from what is wrong with it.
-      The row has the earliest deadline, and is as severe as the worst that is folded into it.
+    - That a group will lose data, or misses its objective, follows from what is wrong with it, and
+      so from what that follows from.
+    - Each row above data that will be lost has the earliest deadline, and is as severe as the worst
+      alert of it that fires.
     - A cause that is over is as severe as the worst symptom that goes on.
+    - A row is pending only if all of it is.
+    - What is over is named by what it was, and as severe as it was.
     """
     listed = [_calm(alert) for alert in alerts]
+    newest = _newest(listed)
     leading: dict[tuple[str, str], list[Alert]] = {}
     for alert in listed:
-        # What catches up leads nothing: its step would not help.
-        if _is_own(alert) and alert.check in _LEADING and alert.step != WAIT_STEP:
+        if _leads(alert, newest):
             leading.setdefault(_group(alert), []).append(alert)
     for found in leading.values():
         found.sort(key=_strength)
-    listed = [_led(alert, leading.get(_group(alert), ())) for alert in listed]
+    listed = [_apart(_led(alert, leading.get(_group(alert), ())), newest) for alert in listed]
+    newest = _newest(listed)
     symptoms: dict[str, list[Alert]] = {}
-    newest: dict[str, Alert] = {}
-    for alert in sorted(listed, key=lambda one: one.started_at):
-        newest[alert.fingerprint] = alert
-        if alert.inhibited_by is not None and alert.state is not State.RESOLVED:
-            symptoms.setdefault(alert.inhibited_by, []).append(alert)
+    for alert in listed:
+        for cause in _causes(alert, newest) if alert.state is not State.RESOLVED else ():
+            symptoms.setdefault(cause, []).append(alert)
     return [
         _with_symptoms(alert, symptoms[alert.fingerprint])
         if alert is newest[alert.fingerprint] and alert.fingerprint in symptoms
@@ -47,14 +56,37 @@ def as_listed(alerts: Iterable[Alert]) -> list[Alert]:
     ]
 
 
+def as_it_was(alert: Alert) -> Alert:
+    """Return an alert named by what it fired for; its own text says what its group does now."""
+    verb, group = trouble(alert.check), alert.labels.get("group")
+    what = f"{group} {verb}"
+    if verb is None or group is None or what == alert.what:
+        return alert
+    return replace(alert, what=what, detail=f"{alert.what}: {alert.detail}")
+
+
 def _calm(alert: Alert) -> Alert:
+    if alert.state is State.RESOLVED:
+        return as_it_was(alert)
     if alert.step != WAIT_STEP or alert.severity is not AlertSeverity.CRITICAL:
         return alert
     return replace(alert, severity=AlertSeverity.WARNING)
 
 
-def _is_own(alert: Alert) -> bool:
-    return alert.inhibited_by is None and "group" in alert.labels
+def _newest(alerts: Iterable[Alert]) -> dict[str, Alert]:
+    return {one.fingerprint: one for one in sorted(alerts, key=lambda one: one.started_at)}
+
+
+def _leads(alert: Alert, newest: Mapping[str, Alert]) -> bool:
+    """Return whether what else is wrong with the group of an alert may stand under it."""
+    # What catches up leads nothing: its step would not help.
+    is_waiting = alert.step == WAIT_STEP and alert.state is not State.RESOLVED
+    if "group" not in alert.labels or is_waiting:
+        return False
+    if alert.inhibited_by is None:
+        return alert.check in _LEADING
+    cause = newest.get(alert.inhibited_by)
+    return alert.check in _HELD and (cause is None or "group" not in cause.labels)
 
 
 def _group(alert: Alert) -> tuple[str, str]:
@@ -62,19 +94,23 @@ def _group(alert: Alert) -> tuple[str, str]:
 
 
 def _strength(alert: Alert) -> tuple[int, int, str]:
-    return _LEADING.index(alert.check), SEVERITIES.index(alert.severity), alert.fingerprint
+    return _STRENGTH.index(alert.check), SEVERITIES.index(alert.severity), alert.fingerprint
 
 
 def _led(alert: Alert, leading: Sequence[Alert]) -> Alert:
     """Return an alert under the first that leads it, which is never over before it."""
-    if not _is_own(alert) or alert.check not in _LED:
+    if alert.check not in _LED:
         return alert
     for lead in leading:
         if lead is alert:
             break
         if alert.check != _LOSS and lead.check == _LOSS:
             break  # to keep messages for longer makes no group faster
-        if lead.fingerprint != alert.fingerprint and _covers(lead, alert):
+        if (
+            lead.fingerprint != alert.fingerprint
+            and alert.inhibited_by in (None, lead.inhibited_by)
+            and _covers(lead, alert)
+        ):
             return replace(alert, inhibited_by=lead.fingerprint)
     return alert
 
@@ -88,16 +124,36 @@ def _covers(lead: Alert, alert: Alert) -> bool:
     )
 
 
+def _apart(alert: Alert, newest: Mapping[str, Alert]) -> Alert:
+    """Return an alert for itself where it is not to be folded under its cause yet, or any more."""
+    cause = newest.get(alert.inhibited_by or "")
+    if cause is None or (alert.state, cause.state) not in _APART:
+        return alert
+    return replace(alert, inhibited_by=None)
+
+
+def _causes(alert: Alert, newest: Mapping[str, Alert]) -> list[str]:
+    """Return the fingerprints of the cause of an alert, of the cause of that, and so on."""
+    found: list[str] = []
+    above: Alert | None = alert
+    while above is not None and above.inhibited_by is not None:
+        if above.inhibited_by in (alert.fingerprint, *found):
+            break
+        found.append(above.inhibited_by)
+        above = newest.get(above.inhibited_by)
+    return found
+
+
 def _with_symptoms(alert: Alert, symptoms: Sequence[Alert]) -> Alert:
     """Return a cause as its row shows it, from its symptoms that go on."""
-    if alert.state is State.RESOLVED:
-        return replace(alert, severity=_worst(symptoms), step=OVER_STEP, deadline=None)
-    led = [alert, *(one for one in symptoms if one.check in _LED)]
-    if alert.check not in _LEADING or len(led) == 1:
-        return alert
-    ends = [one.deadline for one in led if one.deadline is not None]
-    return replace(alert, severity=_worst(led), deadline=min(ends, default=None))
-
-
-def _worst(alerts: Iterable[Alert]) -> AlertSeverity:
-    return min((one.severity for one in alerts), key=SEVERITIES.index)
+    is_over = alert.state is State.RESOLVED
+    checks = _LED if alert.check in _LEADING else {_LOSS}
+    led = [*([] if is_over else [alert]), *(one for one in symptoms if one.check in checks)]
+    told = symptoms if is_over else led
+    fires = [one for one in told if one.state is not State.PENDING or alert.state is one.state]
+    return replace(
+        alert,
+        severity=worst(one.severity for one in fires or [alert]),
+        step=OVER_STEP if is_over else alert.step,
+        deadline=min((one.deadline for one in led if one.deadline is not None), default=None),
+    )

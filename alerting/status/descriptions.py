@@ -9,6 +9,11 @@ from alerting.status.model import Status
 WAIT_STEP = "Wait, or add consumers until it has caught up."
 """The step where nothing but time is needed."""
 
+SCALING_STEP = "See what the Scaling page advises and what it cannot tell."
+"""The step where what to do is a question of scaling: lists put the advice there."""
+
+MISSES_OBJECTIVE = "misses its objective"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupWords:
@@ -38,7 +43,7 @@ _WORDS: dict[Status, GroupWords] = {
     Status.FALLING_BEHIND: GroupWords(
         verb="falls behind",
         cause="More arrives than its consumers can process.",
-        step="See what the Scaling page advises and what it cannot tell.",
+        step=SCALING_STEP,
     ),
     Status.REWOUND: GroupWords(
         verb="was rewound",
@@ -58,6 +63,12 @@ _OF_SINKS: dict[Status, GroupWords] = {
         step="See on the page of Kafka Connect why its connector does not run, and restart it.",
     ),
 }
+
+
+def trouble(check: str) -> str | None:
+    """Return how the trouble that a check finds in a group reads, whatever the group does since."""
+    verbs = {status.value.lower(): words.verb for status, words in _WORDS.items()}
+    return {**verbs, "objective_missed": MISSES_OBJECTIVE}.get(check)
 
 
 def group_words(status: Status, kind: str | None = None) -> GroupWords | None:

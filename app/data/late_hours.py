@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 import polars as pl
 import streamlit as st
 
+from alerting.inputs.facts import slowest_first
 from app.data import present
 from app.data.context import View
 from lake.schemas.current import GROUP_STATUS
@@ -16,7 +17,7 @@ from lake.schemas.tables import GROUP_HISTORY
 
 
 def over_objective(view: View, start: datetime, end: datetime) -> pl.DataFrame:
-    """Return how long each group missed its objective between two moments; see ``by_group``.
+    """Return in how many hours each group missed its objective; see ``by_group``.
 
     Raises:
         LakeError: The table cannot be read.
@@ -35,8 +36,11 @@ def over_now(view: View) -> list[str]:
         LakeError: The table cannot be read.
     """
     objective = view.settings.scaling.objective_seconds
-    late = present.rows(view, GROUP_STATUS).sort("time_lag_seconds", descending=True)
-    known = late.select("group", "time_lag_seconds").drop_nulls()
+    known = (
+        slowest_first(present.rows(view, GROUP_STATUS))
+        .select("group", "time_lag_seconds")
+        .drop_nulls()
+    )
     return [group for group, seconds in known.iter_rows() if seconds > objective(group)]
 
 
@@ -66,7 +70,7 @@ def _over_objective(
 
 
 def by_group(rows: pl.DataFrame, objective: Callable[[str], float]) -> pl.DataFrame:
-    """Return how long each group missed its objective, the longest first.
+    """Return in how many hours each group missed its objective, the most first.
 
     Args:
         rows: Rows of ``group_history`` by the hour or the minute: group, window_start,
@@ -74,7 +78,7 @@ def by_group(rows: pl.DataFrame, objective: Callable[[str], float]) -> pl.DataFr
         objective: The highest wanted time lag of a group, in seconds.
 
     Returns:
-        ``group``, ``objective_seconds``; ``over_seconds``, whole hours in which it was missed at
+        ``group``, ``objective_seconds``; ``over_hours``, in how many hours it was missed at
         some moment; ``worst_seconds`` and ``worst_at``; ``is_generated``, whether generated
         history is in it.
     """
@@ -90,7 +94,7 @@ def by_group(rows: pl.DataFrame, objective: Callable[[str], float]) -> pl.DataFr
         .group_by("group")
         .agg(
             pl.col("objective_seconds").first(),
-            (pl.col("window_start").n_unique() * 3600.0).alias("over_seconds"),
+            pl.col("window_start").n_unique().cast(pl.Int64).alias("over_hours"),
             pl.col("time_lag_seconds_max").max().alias("worst_seconds"),
             pl.col("window_start")
             .sort_by("time_lag_seconds_max", descending=True)
@@ -98,5 +102,5 @@ def by_group(rows: pl.DataFrame, objective: Callable[[str], float]) -> pl.DataFr
             .alias("worst_at"),
             pl.col("generated").fill_null(value=False).any().alias("is_generated"),
         )
-        .sort("over_seconds", "worst_seconds", "group", descending=[True, True, False])
+        .sort("over_hours", "worst_seconds", "group", descending=[True, True, False])
     )

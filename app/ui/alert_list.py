@@ -44,6 +44,13 @@ SEVERITY_BADGE_STYLES: Mapping[AlertSeverity, BadgeStyle] = {
     AlertSeverity.WARNING: WARNING,
     AlertSeverity.INFO: INFO,
 }
+PENDING = BadgeStyle(
+    word="pending",
+    symbol="○",
+    icon=":material/schedule:",
+    colour="gray",
+    meaning="True, but not for as long as its rule asks: it may never fire.",
+)
 DELIVERS, WAITS, FAILS = (
     theme.OK,
     BadgeStyle(
@@ -80,6 +87,11 @@ _ALERT_SCHEMA = pl.Schema(
         "state": pl.String(),
     }
 )
+
+
+def badge_style(severity: str, state: str) -> BadgeStyle:
+    """Return how an alert is marked: one that may never fire needs nobody yet."""
+    return PENDING if state == State.PENDING else SEVERITY_BADGE_STYLES[AlertSeverity(severity)]
 
 
 def moment(at: float | None) -> datetime | None:

@@ -38,16 +38,12 @@ def begin_page() -> None:
 def tab_title(view: View, *parts: str) -> None:
     """Name the browser's tab; before the name stands how many causes are to be acted on now."""
     try:
-        number = _to_act_on(present.open_alerts(view))
+        act_now = present.counted(present.open_alerts(view), AlertSeverity.CRITICAL)
+        number: int | str = act_now.height
     except LakeError:
         number = "?"
     said = " · ".join([*parts, "Headroom"])
     st.set_page_config(page_title=f"({number}) {said}" if number else said)
-
-
-def _to_act_on(alerts: pl.DataFrame) -> int | str:
-    is_cause = ~pl.col("inhibited_by").is_in(alerts["fingerprint"].implode()).fill_null(value=False)
-    return alerts.filter(is_cause, pl.col("severity") == AlertSeverity.CRITICAL.value).height
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
+from alerting.inputs.facts import slowest_first
 from alerting.status.model import LATE, Status
 from app.data.history import TIME
 from app.style.format import count, duration, exact, listing
@@ -35,7 +36,7 @@ def sentence(groups: pl.DataFrame) -> tuple[str, str]:
     parts = [_waiting(lag) or "How much waits is unknown"]
     if incomplete and lag.len():
         parts.append(f"without {count(incomplete, 'group')} that could not be read in full")
-    slowest = late.drop_nulls("time_lag_seconds").sort("time_lag_seconds", descending=True).head(1)
+    slowest = slowest_first(late.drop_nulls("time_lag_seconds")).head(1)
     for name, seconds in slowest.select("group", "time_lag_seconds").iter_rows():
         parts.append(f"furthest behind is {name} by {duration(seconds)}")
     if unknown:

@@ -3,35 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
+from typing import Any
 
 import polars as pl
 
 from alerting.inputs.frames import STALE_INTERVALS
 from alerting.rules.folding import as_listed
-from alerting.rules.lifecycle import SETTLE_SECONDS, Alert, State
+from alerting.rules.lifecycle import SETTLE_SECONDS, Alert, State, alert_id
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.phrases import time_left
 from app.data.context import View
 from app.style.format import clock, count, duration, thin
+from app.style.theme import BadgeStyle
 from app.ui import routes
-from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
+from app.ui.alert_list import SEVERITY_BADGE_STYLES, badge_style, moment
 from app.ui.browser.items import Item, Target
 
 MOST_SYMPTOMS = 40
 SYMPTOMS_GO_ON = "over, its symptoms go on"
 DEADLINE_SHOWN = timedelta(days=7)
 """Later than that nobody acts on, and rates will have changed."""
+_OF_LOSS = frozenset({"losing_data", "data_loss_deadline"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
-    """A cause, and what followed from it, in order of time."""
+    """A cause, and what followed from it, in order of time; the cause may have begun before."""
 
     cause: Alert
     symptoms: tuple[Alert, ...] = ()
+    began_before: bool = False
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether it may never fire: then it needs nobody yet."""
+        return self.cause.state is State.PENDING
+
+    @property
+    def loses_data(self) -> bool:
+        """Whether data is lost, or will be, by its checks: deadlines move, and rows should not."""
+        every = (self.cause, *self.symptoms)
+        return any(one.check in _OF_LOSS and one.state is not State.RESOLVED for one in every)
 
     @property
     def ended_at(self) -> float | None:
@@ -43,7 +58,8 @@ class Incident:
 def incidents(alerts: Iterable[Alert]) -> list[Incident]:
     """Group alerts by cause: what is open first, then the worst, then the newest.
 
-    A symptom whose cause is not among the alerts stands for itself.
+    What loses data, or will, comes first among its like, and what is pending last. A symptom whose
+    cause is not among the alerts stands for itself.
     """
     alerts = as_listed(alerts)
     known: dict[str, list[Alert]] = {}
@@ -65,11 +81,60 @@ def incidents(alerts: Iterable[Alert]) -> list[Incident]:
             if alert.id not in followed
         ),
         key=lambda one: (
-            one.ended_at is not None,
-            SEVERITIES.index(one.cause.severity) if one.ended_at is None else 0,
+            *((1,) if one.ended_at is not None else _urgency(one)),
             -one.cause.began_at,
             one.cause.fingerprint,
         ),
+    )
+
+
+def _urgency(one: Incident) -> tuple[int, int, bool, bool]:
+    return 0, SEVERITIES.index(one.cause.severity), one.is_pending, not one.loses_data
+
+
+def of_rows(rows: pl.DataFrame) -> list[Incident]:
+    """Return the incidents of rows of ``open_alerts``."""
+    return with_rows(incidents(map(_alert_of, rows.iter_rows(named=True))), rows)
+
+
+def with_rows(found: Iterable[Incident], rows: pl.DataFrame) -> list[Incident]:
+    """Return incidents with what rows of ``open_alerts`` know beside alerts.
+
+    That is the deadline of the group or topic that a cause is about, and whether the cause may have
+    begun before it was first seen.
+    """
+    known = {_id_of(row): row for row in rows.iter_rows(named=True)}
+    with_known = []
+    for one in found:
+        row = known.get(one.cause.id)
+        if row is not None:
+            at = row["deadline_at"]
+            cause = replace(one.cause, deadline=None if at is None else at.timestamp())
+            one = replace(one, cause=cause, began_before=bool(row["since_at_least"]))
+        with_known.append(one)
+    return with_known
+
+
+def _id_of(row: Mapping[str, Any]) -> str:
+    return alert_id(row["fingerprint"], row["started_at"].timestamp())
+
+
+def _alert_of(row: Mapping[str, Any]) -> Alert:
+    known: dict[str, Any] = {
+        name: value.timestamp() if isinstance(value, datetime) else value
+        for name, value in row.items()
+    }
+    same = (
+        *("fingerprint", "rule", "check", "value", "status", "what", "detail", "cause", "step"),
+        *("page", "since", "started_at", "fired_at", "last_true_at", "inhibited_by"),
+    )
+    return Alert(
+        **{name: known[name] for name in same},
+        severity=AlertSeverity(row["severity"]),
+        state=State(row["state"]),
+        labels={one["key"]: one["value"] for one in row["labels"]} | {"cluster": row["cluster"]},
+        deadline=known["deadline_at"],
+        runbook=row["runbook"] or "",
     )
 
 
@@ -113,17 +178,20 @@ def matching(
     ]
 
 
-def numbers(found: Sequence[str]) -> str:
-    """Say how many of these severities need somebody: ``2 things need you now, 3 to watch``."""
-    now, watch = found.count(AlertSeverity.CRITICAL), found.count(AlertSeverity.WARNING)
+def numbers(found: Sequence[Incident]) -> str:
+    """Say how many need somebody: ``2 things need you now, 3 to watch, 1 pending``."""
+    pending = sum(1 for one in found if one.is_pending)
+    certain = [one.cause.severity for one in found if not one.is_pending]
+    now, watch = certain.count(AlertSeverity.CRITICAL), certain.count(AlertSeverity.WARNING)
     needs = (
         f"{count(now, 'thing needs', 'things need')} you now"
         if now
         else "Nothing needs you now"
-        if watch
+        if watch or pending
         else "Nothing needs you"
     )
-    return f"{needs}, {watch} to watch" if watch else needs
+    more = ((watch, "to watch"), (pending, "pending"))
+    return ", ".join([needs, *(f"{number} {word}" for number, word in more if number)])
 
 
 def by_place(found: Iterable[Incident], view: View) -> tuple[list[Incident], list[Incident]]:
@@ -140,7 +208,7 @@ def elsewhere(found: Sequence[Incident]) -> str:
     """Say how much more there is in other clusters, as a sentence; nothing where there is none."""
     if not found:
         return ""
-    said = numbers([one.cause.severity for one in found])
+    said = numbers(found)
     return f"In other clusters: {said[0].lower()}{said[1:]}. "
 
 
@@ -164,7 +232,7 @@ def span(incident: Incident, view: View) -> str:
     """
     began = clock(moment(incident.cause.began_at), view.zone, now=view.now)
     if incident.ended_at is None:
-        return beginning(began, at_least=incident.cause.since is None)
+        return beginning(began, at_least=incident.began_before or incident.cause.since is None)
     return f"{began}, for {duration(incident.ended_at - incident.cause.began_at)}"
 
 
@@ -196,28 +264,41 @@ def items(
     found: Iterable[Incident],
     view: View,
     *,
-    acknowledged: Mapping[str, Acknowledgement],
+    acknowledged: Mapping[str, Acknowledgement] | None = None,
     silenced: frozenset[str] = frozenset(),
+    stored: bool = True,
 ) -> list[Item]:
-    """Return incidents as rows of a list, their symptoms folded."""
+    """Return incidents as rows of a list, their symptoms folded.
+
+    Args:
+        found: The incidents.
+        view: The frame of the page.
+        acknowledged: Acknowledgements by alert.
+        silenced: The ids of alerts that are silenced.
+        stored: Whether the alert store knows them: then each leads to its incident.
+    """
     rows = []
     for one in found:
         cause, what = one.cause, thin(one.cause.what)
-        lines = symptom_lines((each.what, each.detail) for each in one.symptoms)
-        by = acknowledged.get(cause.id)
+        lines = symptoms_of(one)
+        by = (acknowledged or {}).get(cause.id)
         target = subject(cause.labels, cause.page, what)
         cluster = cause.labels.get("cluster", view.cluster)
         if cluster != view.cluster and cluster not in view.sources_beside:
             named = {**target.parameters, "cluster": cluster}
             target = Target(label=target.label, page=target.page, parameters=named)
         at = moment(cause.last_true_at)
-        seen = last_seen(at, view.now, view.zone, view.evaluated_every_seconds)
+        seen = (
+            ""
+            if cause.state is State.RESOLVED
+            else last_seen(at, view.now, view.zone, view.evaluated_every_seconds)
+        )
         notes = [
             text
             for text, is_so in (
-                (seen or deadline(moment(cause.deadline), view.now), cause.resolved_at is None),
+                (seen or deadline(moment(cause.deadline), view.now), one.ended_at is None),
+                (f"{SEVERITY_BADGE_STYLES[cause.severity].word} if it lasts", one.is_pending),
                 (cluster, cluster != view.cluster),
-                ("pending", cause.state is State.PENDING),
                 (f"{by.author} looks after it" if by else "", by is not None),
                 ("silenced", cause.id in silenced),
                 ("no data", cause.no_data_since is not None),
@@ -231,7 +312,7 @@ def items(
         rows.append(
             Item(
                 id=cause.id,
-                badge=SEVERITY_BADGE_STYLES[cause.severity],
+                badge=badge_of(one),
                 what=what,
                 when=span(one, view),
                 why=thin(cause.detail),
@@ -239,7 +320,7 @@ def items(
                 # What to do about it was to be done while it lasted.
                 step=cause.step if one.ended_at is None else "",
                 link=target,
-                links=[story(cause.id)],
+                links=[story(cause.id)] if stored else [],
                 more_label=folded(len(lines)),
                 more=limited(lines),
             )
@@ -247,9 +328,14 @@ def items(
     return rows
 
 
-def symptom_lines(symptoms: Iterable[tuple[str, str]]) -> list[str]:
+def badge_of(one: Incident) -> BadgeStyle:
+    """Return how an incident is marked."""
+    return badge_style(one.cause.severity, one.cause.state)
+
+
+def symptoms_of(one: Incident) -> list[str]:
     """Return a line for each symptom; two rules may say the same of one thing."""
-    return list(dict.fromkeys(thin(f"{what}: {detail}") for what, detail in symptoms))
+    return list(dict.fromkeys(thin(f"{each.what}: {each.detail}") for each in one.symptoms))
 
 
 def folded(number: int) -> str:

@@ -8,12 +8,12 @@ import polars as pl
 import streamlit as st
 
 from alerting.rules.lifecycle import State, alert_id
-from alerting.rules.model import SEVERITIES, AlertSeverity
+from alerting.rules.model import SEVERITIES
 from app.data import present
 from app.data.context import View
 from app.style.format import escape, thin
 from app.ui import components, incidents, routes
-from app.ui.alert_list import SEVERITY_BADGE_STYLES
+from app.ui.alert_list import badge_style
 from app.ui.browser.items import Target
 
 _SHOWN = 4
@@ -59,7 +59,7 @@ def about(alerts: pl.DataFrame, label: str, name: str) -> list[tuple[str, Target
         said.setdefault(row["what"], row)  # two rules may say the same of one thing
     return [
         (
-            SEVERITY_BADGE_STYLES[AlertSeverity(row["severity"])].icon,
+            badge_style(row["severity"], row["state"]).icon,
             incidents.story(
                 alert_id(row["fingerprint"], row["started_at"].timestamp()), thin(row["what"])
             ),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from alerting.current.topics import replication
+from alerting.inputs.facts import slowest_first
 from app.style.format import count, exact, rate, size
 from app.style.theme import BadgeStyle
 from app.ui.group_badges import BADGE_STYLES
@@ -172,12 +173,11 @@ def as_text(column: str) -> pl.Expr:
 def reader_rows(readers: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     """Return one row a group that reads a topic, with its lag there; the slowest first."""
     labels = {status.value: badge_style.label for status, badge_style in BADGE_STYLES.items()}
-    return (
-        readers.join(groups.select("group", "status", "members"), on="group", how="left")
-        .with_columns(
+    with_groups = readers.join(groups.select("group", "status", "members"), on="group", how="left")
+    return slowest_first(
+        with_groups.with_columns(
             pl.concat_list(pl.col("status").replace_strict(labels, default="unknown")).alias(
                 "label"
             )
         )
-        .sort("time_lag_seconds", "group", descending=[True, False], nulls_last=True)
     )

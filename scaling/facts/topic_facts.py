@@ -95,9 +95,9 @@ def topic_facts(
         if row["cluster"] in seen and key not in counts:
             continue  # deleted since its settings were last written
         read_by = readers.get(key, ())
-        slowest = max(
+        slowest = min(
             (one for one in read_by if one.age_seconds is not None),
-            key=lambda one: one.age_seconds or 0.0,
+            key=lambda one: (-(one.age_seconds or 0.0), one.group),
             default=None,
         )
         facts[key] = TopicFacts(

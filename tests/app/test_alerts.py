@@ -126,10 +126,10 @@ def test_an_incident_is_told_from_its_first_second(
     test = open_page(alarmed, address.path.removeprefix("./"), **parameters)
     calm(test)
     assert test.title[0].value == "Broker 2 is missing"
-    assert tab_titles[-1] == "(6) Broker 2 is missing · Incident · Headroom"
+    assert tab_titles[-1] == "(4) Broker 2 is missing · Incident · Headroom"
     test.query_params["alert"] = "another"
     test.run()
-    assert tab_titles[-1] == "(6) Incident · Headroom"
+    assert tab_titles[-1] == "(4) Incident · Headroom"
     test.query_params["alert"] = named
     said = texts(test.run())
     assert "ana looks after it: the disk" in said.replace("\\", "")

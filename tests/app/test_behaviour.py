@@ -424,7 +424,7 @@ def test_with_several_clusters_each_has_a_row_and_a_page(
     calm(test)
     rows = test.dataframe[0].value.set_index("cluster")
     assert rows.index.to_list() == ["demo", "second"]
-    assert rows.loc["demo", "act_now"] == 6
+    assert rows.loc["demo", "act_now"] == 4
     assert rows["age_seconds"].to_dict()["second"] == NONE
     test.selectbox(key="cluster").set_value("second").run()
     calm(test)
@@ -504,11 +504,11 @@ def test_a_group_is_compared_with_what_is_usual_and_with_the_day_before(
 @pytest.mark.parametrize(
     ("page", "parameters", "title"),
     [
-        ("overview", {}, "(6) Overview · Headroom"),
-        ("report", {}, "(6) Week · Headroom"),
-        ("group", {"group": "payments"}, "(6) payments · Consumer group · Headroom"),
-        ("group", {"group": "gone"}, "(6) Consumer group · Headroom"),
-        ("topic", {"topic": "orders"}, "(6) orders · Topic · Headroom"),
+        ("overview", {}, "(4) Overview · Headroom"),
+        ("report", {}, "(4) Week · Headroom"),
+        ("group", {"group": "payments"}, "(4) payments · Consumer group · Headroom"),
+        ("group", {"group": "gone"}, "(4) Consumer group · Headroom"),
+        ("topic", {"topic": "orders"}, "(4) orders · Topic · Headroom"),
     ],
 )
 def test_the_tab_is_named_once_with_what_is_to_be_acted_on(

@@ -34,7 +34,7 @@ from tests.selection import MARK
 Open = Callable[..., AppTest]
 
 PAGES = {
-    "overview": "6 things need you now, 3 to watch",
+    "overview": "4 things need you now, 2 to watch, 4 pending",
     "groups": "5 of 10 groups are late",
     "topics": "8 topics receive",
     "brokers": "Broker 2 is missing",

@@ -3,12 +3,21 @@
 import streamlit as st
 
 from alerting.errors import AlertingError
+from alerting.rules.folding import as_it_was
 from alerting.rules.lifecycle import State, active
 from app.data import alert_store
 from app.data.context import current
 from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.format import age, count, escape
-from app.ui import alert_forms, alert_list, components, incidents, routes, tables
+from app.ui import (
+    alert_forms,
+    alert_list,
+    components,
+    incidents,
+    open_incidents,
+    routes,
+    tables,
+)
 from app.ui.browser import items
 from app.ui.tables import Column
 from app.ui.time_axis import axis_from
@@ -47,7 +56,7 @@ found = [one for one in incidents.incidents(alerts.values()) if one.ended_at is 
 # The Overview of this cluster has the same number.
 here, elsewhere = incidents.by_place(found, view)
 components.headline(
-    incidents.numbers([one.cause.severity for one in here]),
+    incidents.numbers(here),
     escape(
         incidents.elsewhere(elsewhere)
         + alert_list.counts(open_now, len(found), len(silenced), alert_list.rules_sentence(service))
@@ -94,7 +103,10 @@ elif not shown:
 else:
     items.draw(
         incidents.items(
-            shown[:LISTED], view, acknowledged=acknowledged, silenced=frozenset(silenced)
+            open_incidents.at_present(view, shown[:LISTED]),
+            view,
+            acknowledged=acknowledged,
+            silenced=frozenset(silenced),
         ),
         view=view,
         lines=True,
@@ -176,7 +188,7 @@ with components.section(
                 st.caption(f"{LISTED} of {len(over)} causes; the table below has all alerts")
         with st.expander(f"{count(len(history), 'alert')} as a table"):
             tables.show(
-                alert_list.alert_rows(history, view.now, causes=causes),
+                alert_list.alert_rows(map(as_it_was, history), view.now, causes=causes),
                 {
                     "severity": columns["severity"],
                     "what": columns["what"],

@@ -11,8 +11,8 @@ from app.data import alert_store, queries
 from app.data.context import current
 from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.format import escape, thin
-from app.ui import alert_forms, components, incidents, routes, tables
-from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
+from app.ui import alert_forms, components, incidents, open_incidents, routes, tables
+from app.ui.alert_list import moment
 from app.ui.changes import events
 from app.ui.tables import Column
 from app.ui.time_axis import axis_between
@@ -59,6 +59,8 @@ incident = next(
     for one in incidents.incidents(related.values())
     if alert.id in {each.id for each in (one.cause, *one.symptoms)}
 )
+if incident.ended_at is None:
+    (incident,) = open_incidents.at_present(view, [incident])
 cause = incident.cause
 components.tab_title(view, cause.what, "Incident")
 began = moment(cause.began_at) or view.now
@@ -66,7 +68,7 @@ ended = moment(incident.ended_at)
 
 with st.container(horizontal=True, vertical_alignment="center"):
     st.title(escape(thin(cause.what)), anchor=False, width="content")
-    components.badge(SEVERITY_BADGE_STYLES[cause.severity])
+    components.badge(incidents.badge_of(incident))
     if ended is not None:
         st.badge("over", icon=":material/check:", color="gray")
 detail, step = view_model.told(incident)

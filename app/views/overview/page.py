@@ -10,15 +10,15 @@ from app.data.context import current
 from app.data.history import CLUSTER, DEAD_LETTER
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import clock, count, duration, escape, exact, rate, short, thin
-from app.ui import components, routes, tables
-from app.ui.advice import current_advice, forecast
+from app.ui import components, incidents, open_incidents, routes, tables
+from app.ui.advice import forecast
 from app.ui.browser import items
 from app.ui.changes import deploy_form, events, page_events
 from app.ui.group_list import is_late
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.overview import view_model
-from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, OPEN_ALERTS
+from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS
 
 FOLDED = 50
 NAMED_SERIES = 5
@@ -34,7 +34,7 @@ if groups is None or cluster is None or alerts is None:
     components.headline("What needs you is not known")
     st.stop()
 
-found = view_model.causes(alerts)
+found = incidents.of_rows(alerts)
 brokers_read = True
 with components.guarded():
     brokers_read = queries.was_read(view, "brokers")
@@ -50,13 +50,14 @@ for error in unreadable:
 
 if len(view.clusters) > 1:
     names = view.clusters
-    others = [replace(view, cluster=name) for name in names]
     with components.guarded():
         tables.show(
             view_model.cluster_rows(
                 names,
-                pl.concat(present.rows(one, CLUSTER_STATUS) for one in others),
-                pl.concat(present.rows(one, OPEN_ALERTS) for one in others),
+                pl.concat(
+                    present.rows(replace(view, cluster=one), CLUSTER_STATUS) for one in names
+                ),
+                present.every_open_alert(view),
                 view.now,
             ),
             {
@@ -77,11 +78,7 @@ if len(view.clusters) > 1:
 
 stored = present.runs(view)
 if found:
-    seen, rest = view_model.shown(found)
-    advised: dict[str, str] = {}
-    if late := view_model.behind(found):
-        with components.guarded():
-            advised = current_advice.of_groups(view, late)
+    seen, rest = view_model.shown(open_incidents.with_advice(view, found))
     for causes, key, alt in (
         (seen, "overview-needs", "What needs somebody, the worst and newest first"),
         (rest[:FOLDED], "overview-rest", "What needs somebody later"),
@@ -91,14 +88,7 @@ if found:
         place = st.container() if causes is seen else st.expander(view_model.folded(rest))
         with place:
             items.draw(
-                view_model.items(
-                    causes,
-                    view.now,
-                    view.zone,
-                    interval_seconds=view.evaluated_every_seconds,
-                    stored=stored,
-                    advised=advised,
-                ),
+                incidents.items(causes, view, stored=stored),
                 view=view,
                 lines=True,
                 compact_after=view_model.LISTED,

@@ -2,80 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, tzinfo
-from typing import Any
+from collections.abc import Sequence
+from datetime import datetime
 
 import polars as pl
 
-from alerting.rules.lifecycle import State, alert_id
-from alerting.rules.model import SEVERITIES, AlertSeverity
+from alerting.rules.model import AlertSeverity
 from alerting.status.model import Status
 from app.data.history import TIME
+from app.data.present import counted
 from app.data.recent_samples import known_sum
-from app.style.format import clock, count, duration, exact, short, thin
-from app.ui import incidents
-from app.ui.alert_list import SEVERITY_BADGE_STYLES
-from app.ui.browser.items import Item
+from app.style.format import count, duration, exact, short
+from app.ui.alert_list import CRITICAL, INFO, PENDING, WARNING
+from app.ui.incidents import Incident, badge_of, numbers, symptoms_of
 
 LISTED, MOST = 4, 10
 """Causes that are seen at once: so many at the least, and what is to be acted on up to so many."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
-    """An open alert that stands for itself, with what follows from it."""
-
-    alert: Mapping[str, Any]  # its row of ``open_alerts``
-    symptoms: tuple[str, ...] = ()
-
-
-_OF_LOSS = ("losing_data", "data_loss_deadline")
-
-
-def causes(alerts: pl.DataFrame) -> list[Cause]:
-    """Return the alerts that stand for themselves: the worst first, then the newest.
-
-    What loses data, or will, comes first among its like. The check of an alert tells which: a
-    deadline moves with the rates, and rows are to stay where they are while somebody reads them.
-
-    Args:
-        alerts: Rows of ``open_alerts``. One whose cause is not open any more stands for itself.
-    """
-    order = {severity.value: place for place, severity in enumerate(SEVERITIES)}
-    is_symptom = _is_symptom(alerts)
-    symptoms: dict[str, list[tuple[str, str]]] = {}
-    for row in alerts.filter(is_symptom).sort("since", "fingerprint").iter_rows(named=True):
-        symptoms.setdefault(row["inhibited_by"], []).append((row["what"], row["detail"]))
-    first = (
-        alerts.filter(~is_symptom)
-        .with_columns(
-            pl.col("severity").replace_strict(order, default=0).alias("order"),
-            pl.col("check").is_in(_OF_LOSS).fill_null(value=False).alias("loses"),
-        )
-        .sort(
-            *("order", "loses", "since", "fingerprint"),
-            descending=[False, True, True, False],
-            nulls_last=True,
-        )
-    )
-    return [
-        Cause(
-            alert=row, symptoms=tuple(incidents.symptom_lines(symptoms.get(row["fingerprint"], ())))
-        )
-        for row in first.iter_rows(named=True)
-    ]
-
-
-def _is_symptom(alerts: pl.DataFrame) -> pl.Expr:
-    """Return whether a row's cause is among the open alerts."""
-    is_open = alerts["fingerprint"].implode()
-    return pl.col("inhibited_by").is_not_null() & pl.col("inhibited_by").is_in(is_open)
-
-
 def headline(
-    found: Sequence[Cause],
+    found: Sequence[Incident],
     groups: pl.DataFrame,
     cluster: pl.DataFrame,
     *,
@@ -89,101 +35,34 @@ def headline(
         cluster: The row of ``cluster_status``.
         brokers_read: Whether the newest poll read the brokers: one may have gone since.
     """
-    symptoms = sum(len(cause.symptoms) for cause in found)
+    symptoms = sum(len(symptoms_of(one)) for one in found)
     folded = f", {count(symptoms, 'symptom')} folded under causes" if symptoms else ""
-    title = incidents.numbers([cause.alert["severity"] for cause in found])
-    return title, f"{_groups_sentence(groups)}. {_brokers_sentence(cluster, brokers_read)}{folded}."
+    return numbers(
+        found
+    ), f"{_groups_sentence(groups)}. {_brokers_sentence(cluster, brokers_read)}{folded}."
 
 
-def shown(found: Sequence[Cause]) -> tuple[list[Cause], list[Cause]]:
+def shown(found: Sequence[Incident]) -> tuple[list[Incident], list[Incident]]:
     """Return which causes are seen at once, and which are folded: never one to act on now."""
-    now = sum(1 for cause in found if cause.alert["severity"] == AlertSeverity.CRITICAL)
+    now = sum(1 for one in found if badge_of(one) is CRITICAL)
     seen = min(max(now, LISTED), MOST)
     return list(found[:seen]), list(found[seen:])
 
 
-def folded(rest: Sequence[Cause]) -> str:
+def folded(rest: Sequence[Incident]) -> str:
     """Say what is folded away: ``5 more: 3 to watch, 2 notes``."""
-    numbers_of = [cause.alert["severity"] for cause in rest]
+    badges = [badge_of(one) for one in rest]
     parts = [
-        f"{numbers_of.count(severity)} {word}"
-        for severity, word in (
-            (AlertSeverity.CRITICAL, "to act on now"),
-            (AlertSeverity.WARNING, "to watch"),
-            (AlertSeverity.INFO, "to note"),
+        f"{badges.count(badge)} {word}"
+        for badge, word in (
+            (CRITICAL, "to act on now"),
+            (WARNING, "to watch"),
+            (INFO, "to note"),
+            (PENDING, "pending"),
         )
-        if severity in numbers_of
+        if badge in badges
     ]
     return f"{len(rest)} more: {', '.join(parts)}"
-
-
-def behind(found: Sequence[Cause]) -> list[str]:
-    """Return the groups among causes that fall behind: what to do is a question of scaling."""
-    labels = [_labels(cause) for cause in found if _is_behind(cause)]
-    return [each["group"] for each in labels if "group" in each]
-
-
-def _is_behind(cause: Cause) -> bool:
-    return bool(cause.alert["status"] == Status.FALLING_BEHIND)
-
-
-def _labels(cause: Cause) -> dict[str, str]:
-    return {one["key"]: one["value"] for one in cause.alert["labels"] or ()}
-
-
-def items(
-    found: Sequence[Cause],
-    now: datetime,
-    zone: tzinfo,
-    *,
-    interval_seconds: float,
-    stored: bool,
-    advised: Mapping[str, str],
-) -> list[Item]:
-    """Return causes as rows of a list.
-
-    Args:
-        found: The causes.
-        now: The present.
-        zone: The viewer's.
-        interval_seconds: How often an evaluation finds new samples.
-        stored: Whether the alert store knows them: then each leads to its incident.
-        advised: What Scaling advises on groups that fall behind.
-    """
-    rows = []
-    for cause in found:
-        alert = cause.alert
-        what = thin(alert["what"])
-        labels = _labels(cause)
-        advice = advised.get(labels.get("group", "")) if _is_behind(cause) else None
-        since = alert["since"]
-        when = ""
-        if since is not None:
-            began = clock(since, zone, now=now)
-            when = incidents.beginning(began, at_least=alert["since_at_least"])
-        rows.append(
-            Item(
-                id=alert["fingerprint"],
-                badge=SEVERITY_BADGE_STYLES[AlertSeverity(alert["severity"])],
-                what=what,
-                when=when,
-                why=thin(alert["detail"]),
-                until=incidents.SYMPTOMS_GO_ON
-                if alert["state"] == State.RESOLVED
-                else incidents.last_seen(alert["last_true_at"], now, zone, interval_seconds)
-                or incidents.deadline(alert["deadline_at"], now),
-                step=f"Scaling advises: {advice}" if advice else alert["step"],
-                link=incidents.subject(labels, alert["page"], what),
-                links=[
-                    incidents.story(alert_id(alert["fingerprint"], alert["started_at"].timestamp()))
-                ]
-                if stored and alert["started_at"] is not None
-                else [],
-                more_label=incidents.folded(len(cause.symptoms)),
-                more=incidents.limited(cause.symptoms),
-            )
-        )
-    return rows
 
 
 _NAMED = (
@@ -255,15 +134,11 @@ def cluster_rows(
 
     Status and alerts are rows of ``cluster_status`` and ``open_alerts`` of all of them.
     """
-    counts = (
-        alerts.filter(~_is_symptom(alerts))
-        .group_by("cluster")
-        .agg(
-            (pl.col("severity") == AlertSeverity.CRITICAL.value)
-            .sum()
-            .cast(pl.Int64)
-            .alias("act_now"),
-            (pl.col("severity") == AlertSeverity.WARNING.value).sum().cast(pl.Int64).alias("watch"),
+    act_now, watch = (
+        counted(alerts, severity).group_by("cluster").agg(pl.len().cast(pl.Int64).alias(name))
+        for severity, name in (
+            (AlertSeverity.CRITICAL, "act_now"),
+            (AlertSeverity.WARNING, "watch"),
         )
     )
     is_complete = pl.col("incomplete_groups") == 0
@@ -283,7 +158,8 @@ def cluster_rows(
             on="cluster",
             how="left",
         )
-        .join(counts, on="cluster", how="left")
+        .join(act_now, on="cluster", how="left")
+        .join(watch, on="cluster", how="left")
         .with_columns(
             pl.when(pl.col("cluster").is_in(status["cluster"].implode())).then(
                 pl.col("act_now", "watch").fill_null(0)

@@ -9,10 +9,10 @@ from html import escape
 
 import polars as pl
 
-from alerting.rules.lifecycle import State
+from alerting.rules.folding import as_it_was
 from alerting.rules.model import SEVERITIES
 from app.data.context import View
-from app.style.format import count, duration, exact, zone_name
+from app.style.format import count, exact, zone_name
 from app.ui import tables
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.incidents import Incident
@@ -62,19 +62,20 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
         began, ended = moment(one.cause.began_at), moment(one.ended_at)
         if began is None or began >= end or (ended is not None and ended < start):
             continue
-        if one.cause.state is State.PENDING:
-            continue  # it may never fire
+        if one.is_pending:
+            continue
+        cause = as_it_was(one.cause)
         inside = min(ended or end, end) - max(began, start)
         rows.append(
             {
                 "order": SEVERITIES.index(one.cause.severity),
                 "severity": [SEVERITY_BADGE_STYLES[one.cause.severity].label],
-                "what": one.cause.what,
+                "what": cause.what,
                 "began": began,
                 "ended": ended,
                 "seconds": max(0.0, inside.total_seconds()),
                 "symptoms": len(one.symptoms),
-                "detail": one.cause.detail,
+                "detail": cause.detail,
             }
         )
     time = pl.Datetime("us", "UTC")
@@ -110,7 +111,7 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
 
 
 def objective_part(late: pl.DataFrame, now_late: Sequence[str] = ()) -> Part:
-    """Return how long each group missed its objective.
+    """Return in how many hours each group missed its objective.
 
     Args:
         late: Rows of ``late_hours.by_group``.
@@ -125,17 +126,19 @@ def objective_part(late: pl.DataFrame, now_late: Sequence[str] = ()) -> Part:
         columns={
             "group": Column("group", width=220),
             "objective_seconds": Column("objective", "duration"),
-            "over_seconds": Column("hours over it", "duration"),
+            "over_hours": Column(
+                "hours with a miss", "count", help="An hour counts if it was missed for a moment."
+            ),
             "worst_seconds": Column("worst time lag", "duration"),
             "worst_at": Column("in the hour of", "time"),
         },
-        noun="groups, the longest first",
+        noun="groups, the most hours first",
         nothing=f"No hour over an objective is in the history yet; {over} now: {names}."
         if now_late
         else "No group exceeded its objective, as far as is known.",
         over_now=len(now_late),
-        note="Whole hours, and the running one, in which the time lag was above the objective at "
-        "some moment."
+        note="Counted are the hours, the running one too, in which the time lag was above the "
+        "objective at some moment: how many minutes of them is not measured."
         + (f" Over it now: {names}." if now_late else "")
         + (" Generated history is in it." if late["is_generated"].any() else ""),
     )
@@ -219,10 +222,10 @@ def headline(parts: Mapping[str, Part]) -> str:
         said.append(count(parts["incidents"].rows.height, "incident"))
     if "objectives" in parts:
         late, over_now = parts["objectives"].rows, parts["objectives"].over_now
-        hours = float(late["over_seconds"].sum())
+        hours = int(late["over_hours"].sum())
         said.append(
             f"{count(late.height, 'group')} over {'its' if late.height == 1 else 'their'} "
-            f"objective, {duration(hours)} in all"
+            f"objective at some moment of {count(hours, 'hour')}"
             if late.height
             else "no hour over an objective is known yet"
             if over_now

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -62,7 +63,6 @@ def test_two_rules_of_one_deadline_are_one_row() -> None:
         pytest.param({"state": State.PENDING}, id="not certain yet"),
         pytest.param({"resolved_at": 1900.0}, id="over"),
         pytest.param({"step": WAIT_STEP}, id="its step does not help"),
-        pytest.param({"inhibited_by": "broker"}, id="under another cause"),
         pytest.param({"status": "falling_behind"}, id="not so bad"),
     ],
 )
@@ -71,12 +71,69 @@ def test_what_needs_somebody_by_itself_stays_a_row(lead: dict[str, Any]) -> None
     assert loss in causes(loss, alert(lead.get("status", "stopped"), **lead))
 
 
+@pytest.mark.parametrize("trouble", ["stopped", "stalled", "falling_behind", "objective_missed"])
+def test_what_a_group_will_lose_stands_under_what_its_trouble_follows_from(trouble: str) -> None:
+    redrive = alert("redrive_stopped", WARNING, labels={"cluster": "c", "name": "dlq"})
+    held = alert(trouble, WARNING, inhibited_by=redrive.fingerprint)
+    near = alert("data_loss_deadline", deadline=NEAR)
+    coming = alert("data_loss_deadline", WARNING, inhibited_by=redrive.fingerprint, deadline=NEAR)
+    for given in ([redrive, held, near, coming], [near, coming, held, redrive]):
+        (row,) = causes(*given)
+        assert (row.step, row.severity, row.deadline) == ("redrive_stopped", CRITICAL, NEAR)
+        under = {one.fingerprint: one.inhibited_by for one in as_listed(given)}
+        # Who is not shown the cause has the trouble of the group as one row.
+        assert under[near.fingerprint] == under[coming.fingerprint] == held.fingerprint
+    (row,) = (one for one in as_listed([held, near]) if one.check == trouble)
+    assert (row.severity, row.deadline) == (CRITICAL, NEAR)
+    assert as_listed(as_listed([redrive, held, near])) == as_listed([redrive, held, near])
+
+
+def test_trouble_under_a_cause_of_its_own_group_leads_nothing_that_stands_for_itself() -> None:
+    missed = alert("objective_missed")
+    behind = alert("falling_behind", WARNING, inhibited_by=missed.fingerprint)
+    loss = alert("data_loss_deadline")
+    assert causes(missed, behind, loss) == [missed, loss]
+
+
+def test_what_may_be_lost_raises_no_row_before_it_fires() -> None:
+    redrive = alert("redrive_stopped", WARNING, labels={"cluster": "c", "name": "dlq"})
+    held = alert("stopped", WARNING, inhibited_by=redrive.fingerprint)
+    loss = alert("data_loss_deadline", state=State.PENDING, deadline=NEAR)
+    (row,) = causes(redrive, held, loss)
+    assert (row.severity, row.deadline) == (WARNING, NEAR)
+
+
+def test_what_fires_is_not_folded_under_what_may_never_fire() -> None:
+    stopped = alert("stopped", state=State.PENDING)
+    fires = alert("objective_missed", inhibited_by=stopped.fingerprint)
+    assert causes(stopped, fires) == [stopped, replace(fires, inhibited_by=None)]
+    over = replace(stopped, state=State.RESOLVED, resolved_at=1900.0)
+    may_fire = replace(fires, state=State.PENDING)
+    assert causes(over, may_fire)[1] == replace(may_fire, inhibited_by=None)
+
+
+@pytest.mark.parametrize(
+    ("check", "what"),
+    [("stopped", "g stopped"), ("objective_missed", "g misses its objective")],
+)
+def test_what_is_over_is_named_by_what_it_was_and_as_severe(check: str, what: str) -> None:
+    mended = alert(check, what="g is catching up", detail="9 wait.", step=WAIT_STEP)
+    assert as_listed([mended])[0].what == "g is catching up"
+    (over,) = as_listed([replace(mended, state=State.RESOLVED, resolved_at=3000.0)])
+    assert (over.what, over.detail) == (what, "g is catching up: 9 wait.")
+    assert over.severity is CRITICAL
+    broker = alert("broker_missing", labels={"cluster": "c"}, what="Broker 2", resolved_at=3000.0)
+    assert as_listed([broker])[0].what == "Broker 2"
+
+
 def test_alerts_that_are_over_are_folded_where_they_overlapped() -> None:
     lead = alert("stopped", resolved_at=1500.0)
     loss = alert("data_loss_deadline", started_at=1100.0, resolved_at=1600.0)
-    assert causes(loss, lead) == [lead]
+    assert [one.check for one in causes(loss, lead)] == ["stopped"]
+    mended = replace(lead, step=WAIT_STEP)
+    assert [one.check for one in causes(loss, mended)] == ["stopped"], "it led while it lasted"
     later = alert("data_loss_deadline", started_at=1900.0, resolved_at=1950.0)
-    assert causes(later, lead) == [later, lead]
+    assert causes(later, lead) == as_listed([later, lead])
 
 
 def test_what_only_has_to_wait_is_to_watch_unless_data_is_soon_lost() -> None:

@@ -6,10 +6,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import polars as pl
 import pytest
 
+from alerting.current.rows import alert_rows
+from alerting.inputs.frames import Frames
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import AlertSeverity
+from alerting.status.descriptions import SCALING_STEP
 from app.data.context import View
 from app.ui.incidents import (
     MOST_SYMPTOMS,
@@ -19,11 +23,15 @@ from app.ui.incidents import (
     limited,
     matching,
     numbers,
+    of_rows,
     span,
     timeline_rows,
+    with_rows,
 )
+from lake.schemas.current import GROUP_STATUS
 
 NOW = datetime.fromtimestamp(2000.0, UTC)
+WARNING = AlertSeverity.WARNING
 
 
 def alert(name: str, began: float, ended: float | None = None, **given: Any) -> Alert:
@@ -49,7 +57,7 @@ def test_symptoms_stand_under_the_cause_of_their_cause() -> None:
     offline = alert("offline", 110.0, inhibited_by="broker")
     group = alert("group", 120.0, inhibited_by="offline")
     (found,) = incidents([group, offline, broker])
-    assert found.cause is broker
+    assert found.cause == broker
     assert found.symptoms == (offline, group)
 
 
@@ -91,6 +99,40 @@ def test_an_incident_has_its_deadline_once_while_it_goes_on(view: View) -> None:
     assert until["g will lose data"] == "data lost in 2 h, c"
     assert until["g lost data"] == "c, over"
     assert until["not seen"].startswith("last seen ")
+
+
+def test_what_may_never_fire_is_listed_as_pending(view: View) -> None:
+    (found,) = incidents([alert("a", 1990.0, state=State.PENDING)])
+    (row,) = items([found], replace(view, now=NOW))
+    assert row.badge is not None
+    assert (row.badge.word, row.until) == ("pending", "watch if it lasts, c")
+
+
+def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> None:
+    """Given one set of alerts, then Overview (tables) and Alerts (store) list the same rows."""
+    behind = {"labels": {"cluster": "c", "group": "g"}, "check": "falling_behind"}
+    store = [
+        alert("g falls behind", 1500.0, since=1400.0, step=SCALING_STEP, **behind),
+        alert("broker", 1000.0, severity=AlertSeverity.CRITICAL, check="broker_missing"),
+        alert("h stopped", 1200.0, inhibited_by="broker"),
+        alert("r will lose data", 1990.0, state=State.PENDING, check="data_loss_deadline"),
+        alert("rack", 1.0, ended=1990.0, check="broker_missing"),
+        alert("i stopped", 1300.0, severity=AlertSeverity.CRITICAL, inhibited_by="rack"),
+    ]
+    group = {"cluster": "c", "group": "g", "status": "STALLED", "evaluated_at": NOW}
+    group |= {"data_loss_at": NOW + timedelta(days=5), "since_at_least": True}
+    groups = pl.DataFrame([group], schema=GROUP_STATUS.polars_schema)
+    rows = alert_rows(store, groups, Frames(cluster="c", now=2000.0, tables={}))
+    rows = rows.with_columns(pl.lit("c").alias("cluster"))
+    frame = replace(view, now=NOW)
+    of_store = [one for one in incidents(store) if one.ended_at is None]
+    listed = items(with_rows(of_store, rows), frame)
+    assert items(of_rows(rows), frame) == listed
+    assert [row.until for row in listed] == [
+        *("c", "c, over, its symptoms go on", "data lost in 5 d, c", "watch if it lasts, c")
+    ]
+    said = numbers(of_rows(rows))
+    assert said == numbers(of_store) == "2 things need you now, 1 to watch, 1 pending"
 
 
 def test_incidents_have_the_thousands_of_the_page(view: View) -> None:
@@ -176,8 +218,14 @@ def test_the_timeline_has_a_bar_for_the_cause_and_one_for_all_its_symptoms() -> 
 
 
 def test_counts_and_what_is_left_out_are_said() -> None:
-    assert numbers(["critical", "warning", "warning"]) == "1 thing needs you now, 2 to watch"
-    assert numbers(["warning"]) == "Nothing needs you now, 1 to watch"
+    act, watch, more = (
+        alert(name, 1.0, severity=severity)
+        for name, severity in (("a", AlertSeverity.CRITICAL), ("w", WARNING), ("m", WARNING))
+    )
+    assert numbers(incidents([act, watch, more])) == "1 thing needs you now, 2 to watch"
+    assert numbers(incidents([watch])) == "Nothing needs you now, 1 to watch"
+    may_fire = replace(act, state=State.PENDING)
+    assert numbers(incidents([may_fire])) == "Nothing needs you now, 1 pending"
     assert numbers([]) == "Nothing needs you"
     lines = [str(number) for number in range(MOST_SYMPTOMS + 3)]
     assert limited(lines)[-1] == "and 3 more"

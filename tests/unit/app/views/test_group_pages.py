@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
 import pytest
 
+from alerting.rules.model import AlertSeverity
+from alerting.status.descriptions import SCALING_STEP, WAIT_STEP
 from alerting.status.explain import Feature
 from alerting.status.model import Status
+from app.data import present
+from app.data.context import View
 from app.style.format import short
-from app.ui import group_list, open_alerts, topic_list
+from app.ui import group_list, incidents, open_alerts, open_incidents, topic_list
 from app.ui.tables import NEVER, NONE
 from app.views.group import view_model as group_view_model
 from app.views.overview import view_model as overview_view_model
@@ -104,6 +109,8 @@ def test_the_sentence_of_groups_never_hides_what_is_unknown() -> None:
     assert title == "1 of 2 groups is late"
     assert "without 1 group that could not be read in full" in detail
     assert "furthest behind is a by 2 min" in detail
+    _, detail = group_list.sentence(statuses({**late, "group": "z"}, late, {**late, "group": "k"}))
+    assert "furthest behind is a by" in detail, "of those that are alike the first by name"
     title, _ = group_list.sentence(statuses(unsure))
     assert title == "No group is known to be late, 1 cannot be evaluated"
 
@@ -329,10 +336,18 @@ def alerts(*given: dict[str, Any]) -> pl.DataFrame:
             {
                 "cluster": "c",
                 "evaluated_at": START,
+                "rule": "R",
+                "check": "lag",
                 "severity": "warning",
+                "state": "firing",
                 "what": f"{one['fingerprint']} is late",
                 "detail": "why",
+                "cause": "",
+                "step": "",
                 "page": "group",
+                "since": START,
+                "started_at": START,
+                "last_true_at": START,
                 "labels": [{"key": "group", "value": one["fingerprint"]}],
                 **one,
             }
@@ -342,8 +357,12 @@ def alerts(*given: dict[str, Any]) -> pl.DataFrame:
     )
 
 
-def test_causes_come_first_with_their_symptoms_below_them() -> None:
-    found = overview_view_model.causes(
+def at_start(view: View) -> View:
+    return replace(view, now=START)
+
+
+def test_causes_come_first_with_their_symptoms_below_them(view: View) -> None:
+    found = incidents.of_rows(
         alerts(
             {"fingerprint": "watch"},
             {"fingerprint": "symptom", "inhibited_by": "cause", "severity": "critical"},
@@ -355,35 +374,20 @@ def test_causes_come_first_with_their_symptoms_below_them() -> None:
             {"fingerprint": "orphan", "inhibited_by": "gone", "severity": "info"},
             {"fingerprint": "new", "severity": "critical", "since": at(-60)},
             {"fingerprint": "old", "severity": "critical", "since": at(-120)},
-            {"fingerprint": "loses", "severity": "critical", "check": "losing_data"},
+            {"fingerprint": "may fire", "severity": "critical", "state": "pending"},
+            {
+                **{"fingerprint": "loses", "check": "losing_data", "what": "loses loses data"},
+                **{"severity": "critical", "since": at(-999)},
+            },
         )
     )
-    assert [one.alert["fingerprint"] for one in found] == [
-        *("loses", "new", "old", "cause", "watch", "orphan")
-    ]
-    assert found[3].symptoms == ("symptom is late: why",)
-    row = overview_view_model.items(
-        found, START, UTC, interval_seconds=15.0, stored=False, advised={}
-    )[3]
+    names = [one.cause.fingerprint for one in found]
+    assert names == ["loses", "cause", "new", "old", "may fire", "watch", "orphan"]
+    assert incidents.symptoms_of(found[1]) == ["symptom is late: why"]
+    row = incidents.items(found, at_start(view), stored=False)[1]
     assert row.link is not None
-    assert (row.link.page, row.link.parameters) == ("group", {"group": "cause"})
+    assert (row.link.page, row.link.parameters["group"]) == ("group", "cause")
     assert row.more == ["symptom is late: why"]
-
-
-def test_open_alerts_have_the_thousands_of_the_page() -> None:
-    waits = {"what": "3,467 messages wait for g", "detail": "3,467 wait."}
-    found = overview_view_model.causes(
-        alerts(
-            {"fingerprint": "cause", **waits},
-            {"fingerprint": "symptom", "inhibited_by": "cause", **waits},
-        )
-    )
-    (row,) = overview_view_model.items(
-        found, START, UTC, interval_seconds=15.0, stored=False, advised={}
-    )
-    assert row.link is not None
-    assert row.what == row.link.label == "3\u202f467 messages wait for g"
-    assert row.more == ["3\u202f467 messages wait for g: 3\u202f467 wait."]
 
 
 def test_clusters_are_counted_as_their_overviews_count() -> None:
@@ -391,7 +395,11 @@ def test_clusters_are_counted_as_their_overviews_count() -> None:
         {"fingerprint": "cause"},
         {"fingerprint": "symptom", "inhibited_by": "cause", "severity": "critical"},
         {"fingerprint": "orphan", "inhibited_by": "gone", "severity": "critical"},
+        {"fingerprint": "may fire", "severity": "critical", "state": "pending"},
     )
+    said = incidents.numbers(incidents.of_rows(open_now))
+    assert said == "1 thing needs you now, 1 to watch, 1 pending"
+    assert present.counted(open_now, AlertSeverity.CRITICAL)["fingerprint"].to_list() == ["orphan"]
     status = pl.DataFrame([{"cluster": "c"}], schema=CLUSTER_STATUS.polars_schema)
     found = overview_view_model.cluster_rows(["c"], status, open_now, START)
     assert found.select("act_now", "watch").rows() == [(1, 1)]
@@ -404,7 +412,7 @@ def test_a_deadline_that_comes_and_goes_moves_no_row() -> None:
         {"fingerprint": "older", "check": "stopped", "since": at(-300)},
     ]
     for deadlines in ((60, None, 60), (None, 60, None), (None, None, 60), (None, None, None)):
-        found = overview_view_model.causes(
+        found = incidents.of_rows(
             alerts(
                 *(
                     one | {"deadline_at": None if left is None else at(left)}
@@ -412,19 +420,13 @@ def test_a_deadline_that_comes_and_goes_moves_no_row() -> None:
                 )
             )
         )
-        assert [one.alert["fingerprint"] for one in found] == ["near", "newer", "older"]
+        assert [one.cause.fingerprint for one in found] == ["near", "newer", "older"]
 
 
-def test_a_cause_that_is_over_says_so_and_is_no_trouble_of_its_group() -> None:
-    given = {"fingerprint": "a", "state": "resolved", "started_at": START}
-    (row,) = overview_view_model.items(
-        overview_view_model.causes(alerts(given)),
-        *(START, UTC),
-        interval_seconds=15.0,
-        stored=False,
-        advised={},
-    )
-    assert row.until == "over, its symptoms go on"
+def test_a_cause_that_is_over_says_so_and_is_no_trouble_of_its_group(view: View) -> None:
+    given = {"fingerprint": "a", "state": "resolved", "last_true_at": at(-300)}
+    (row,) = incidents.items(incidents.of_rows(alerts(given)), at_start(view))
+    assert row.until == "c, over, its symptoms go on"
     assert open_alerts.about(alerts(given), "group", "a") == []
 
 
@@ -448,53 +450,42 @@ def test_what_two_rules_say_alike_of_a_group_stands_in_its_header_once() -> None
     [
         pytest.param(-30, "data lost in 1 h", id="so now"),
         pytest.param(-61, "last seen 07:58", id="kept open, and not so now"),
-        pytest.param(None, "data lost in 1 h", id="never noted"),
     ],
 )
-def test_an_alert_that_is_only_kept_open_says_so(seconds: float | None, until: str) -> None:
-    seen = None if seconds is None else at(seconds)
-    given = {"fingerprint": "a", "deadline_at": at(3600), "last_true_at": seen}
-    (row,) = overview_view_model.items(
-        overview_view_model.causes(alerts(given)),
-        *(START, UTC),
-        interval_seconds=15.0,
-        stored=False,
-        advised={},
-    )
-    assert row.until == until
+def test_an_alert_that_is_only_kept_open_says_so(view: View, seconds: float, until: str) -> None:
+    given = {"fingerprint": "a", "deadline_at": at(3600), "last_true_at": at(seconds)}
+    (row,) = incidents.items(incidents.of_rows(alerts(given)), at_start(view))
+    assert row.until == f"{until}, c"
 
 
 def test_the_step_of_a_group_that_falls_behind_is_what_scaling_advises() -> None:
-    given = [
-        {"fingerprint": "slow", "status": "FALLING_BEHIND", "step": "See Scaling."},
-        {"fingerprint": "off", "status": "STOPPED", "step": "Start it."},
-        {"fingerprint": "quiet", "status": "FALLING_BEHIND", "step": "See Scaling."},
-    ]
-    found = overview_view_model.causes(alerts(*given))
-    assert sorted(overview_view_model.behind(found)) == ["quiet", "slow"]
-    advised = {"slow": "a hot partition", "off": "3 → 5 consumers"}
-    rows = overview_view_model.items(
-        found, START, UTC, interval_seconds=15.0, stored=False, advised=advised
+    given = {"slow": SCALING_STEP, "off": "Start it.", "mends": WAIT_STEP, "quiet": SCALING_STEP}
+    found = incidents.of_rows(
+        alerts(*({"fingerprint": name, "step": step} for name, step in given.items()))
     )
-    assert {row.id: row.step for row in rows} == {
-        "slow": "Scaling advises: a hot partition",
-        "off": "Start it.",
-        "quiet": "See Scaling.",
+    advised = {("c", name): f"advice on {name}" for name in ("slow", "off", "mends")}
+    told = [open_incidents.advised_step(one, advised).cause for one in found]
+    assert {one.fingerprint: one.step for one in told} == {
+        **given,
+        "slow": "Scaling advises: advice on slow",
     }
 
 
 def test_nothing_to_act_on_is_folded_away() -> None:
     many = [{"fingerprint": f"c{number}", "severity": "critical"} for number in range(7)]
     few = [{"fingerprint": f"w{number}"} for number in range(3)]
-    found = overview_view_model.causes(alerts(*few, *many))
+    found = incidents.of_rows(alerts(*few, *many))
     seen, rest = overview_view_model.shown(found)
-    assert [one.alert["severity"] for one in seen] == ["critical"] * 7
+    assert [one.cause.severity for one in seen] == ["critical"] * 7
     assert overview_view_model.folded(rest) == "3 more: 3 to watch"
-    quiet = overview_view_model.causes(alerts(*few))
+    quiet = incidents.of_rows(alerts(*few))
     assert overview_view_model.shown(quiet) == (quiet, [])
     flood = [{"fingerprint": f"c{number}", "severity": "critical"} for number in range(12)]
-    _, rest = overview_view_model.shown(overview_view_model.causes(alerts(*flood)))
+    _, rest = overview_view_model.shown(incidents.of_rows(alerts(*flood)))
     assert overview_view_model.folded(rest) == "2 more: 2 to act on now"
+    unsure = [{**one, "state": "pending"} for one in many]
+    _, rest = overview_view_model.shown(incidents.of_rows(alerts(*few, *unsure)))
+    assert overview_view_model.folded(rest) == "6 more: 3 to watch, 3 pending"
 
 
 def test_the_sentence_of_the_overview() -> None:
@@ -506,7 +497,7 @@ def test_the_sentence_of_the_overview() -> None:
         {"group": "a", "status": "STALLED", "lag": 900, "unknown_partitions": 1},
         {"group": "b", "lag": 100},
     )
-    found = overview_view_model.causes(alerts({"fingerprint": "a", "severity": "critical"}))
+    found = incidents.of_rows(alerts({"fingerprint": "a", "severity": "critical"}))
     assert overview_view_model.headline(found, groups, cluster) == (
         "1 thing needs you now",
         f"Lag total {short(1000)} without 1 group that could not be read in full, "

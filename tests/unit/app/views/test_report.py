@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any, cast
 from zoneinfo import ZoneInfo
@@ -68,7 +69,7 @@ def test_each_group_is_held_against_its_own_objective() -> None:
         )
     )
     assert part.rows["group"].to_list() == ["fast"]
-    assert part.rows["over_seconds"].to_list() == [7200.0]
+    assert part.rows["over_hours"].to_list() == [2]
     assert part.rows["worst_seconds"].to_list() == [40.0]
     assert part.rows["worst_at"].to_list() == [END - timedelta(hours=2)]
     assert "Generated" not in part.note
@@ -91,8 +92,8 @@ def test_the_running_hour_is_known_by_its_minutes(view: View) -> None:
     ]
     view.lake.append(GROUP_HISTORY, pl.DataFrame(rows))
     late = over_objective(view, view.now - timedelta(days=7), view.now)
-    found = late.select("group", "over_seconds", "worst_seconds", "worst_at").rows()
-    assert found == [("late", 7200.0, 500.0, view.now - timedelta(hours=1))]
+    found = late.select("group", "over_hours", "worst_seconds", "worst_at").rows()
+    assert found == [("late", 2, 500.0, view.now - timedelta(hours=1))]
 
 
 def test_the_worst_incidents_come_first_and_of_these_the_longest() -> None:
@@ -200,7 +201,7 @@ def test_the_headline_says_what_is_known() -> None:
     late = view_model.objective_part(by_group_of(hour("fast", 1, 90.0)))
     none = view_model.incident_part([], START, END)
     said = view_model.headline({"incidents": none, "objectives": late})
-    assert said == "0 incidents, 1 group over its objective, 1 h in all"
+    assert said == "0 incidents, 1 group over its objective at some moment of 1 hour"
     assert view_model.headline({}) == "The week is not known"
 
 
@@ -225,12 +226,19 @@ def test_who_is_over_the_objective_now_is_told_by_the_present(
     wanted = view.settings.scaling.objective_seconds("any")
     groups = pl.DataFrame(
         {
-            "group": ["well", "unknown", "late", "later"],
-            "time_lag_seconds": [wanted, None, wanted + 1, wanted + 2],
+            "group": ["well", "unknown", "late", "later", "alike"],
+            "time_lag_seconds": [wanted, None, wanted + 1, wanted + 2, wanted + 1],
         }
     )
     monkeypatch.setattr(present, "rows", lambda view, table: groups)
-    assert over_now(view) == ["later", "late"]
+    assert over_now(view) == ["later", "alike", "late"]
+
+
+def test_an_incident_is_named_by_what_it_was_while_it_catches_up() -> None:
+    mends = alert("g is catching up", began=START.timestamp(), detail="9 wait.")
+    mends = replace(mends, labels={"cluster": "c", "group": "g"})
+    part = view_model.incident_part([Incident(cause=mends)], START, END)
+    assert part.rows.select("what", "detail").row(0) == ("g stopped", "g is catching up: 9 wait.")
 
 
 def test_what_may_never_fire_is_no_incident() -> None:

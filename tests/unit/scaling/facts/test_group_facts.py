@@ -12,7 +12,7 @@ from lake.schemas.tables import BROKERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPI
 from scaling.advice.model import AdviceKind
 from scaling.advisers.recommend import recommend_topic
 from scaling.facts.group_facts import KnownPartition, KnownStatus, group_facts
-from scaling.facts.topic_facts import topic_facts, topic_readers
+from scaling.facts.topic_facts import Reader, topic_facts, topic_readers
 from tests.unit.scaling.advisers.advising import advice_on
 
 BEGIN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -234,6 +234,9 @@ def test_topic_facts_from_rows() -> None:
     assert found.slowest_group == "billing"
     assert found.slowest_age_seconds == pytest.approx(20_003 / 100, rel=0.01)
     assert recommend_topic(found)[0].kind is AdviceKind.KEEP
+    alike = {("demo", "orders"): tuple(Reader(group=name, age_seconds=9.0) for name in "zak")}
+    found = topic_facts(topics(), partitions(), brokers(alive=2), alike)["demo", "orders"]
+    assert found.slowest_group == "a", "as pages say"
 
 
 def test_deleted_topic_has_no_facts() -> None:
