@@ -248,7 +248,7 @@ class AlertingService:
         failures: dict[str, str] = {}
         for cluster in clusters_of(self._settings):
             try:
-                found = self._evaluator.evaluate(cluster, self._now())
+                found = self._evaluator.evaluate(cluster, self._now(), self._rules.rules)
                 outcome = evaluate_once(
                     found,
                     self._rules,

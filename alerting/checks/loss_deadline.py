@@ -35,10 +35,10 @@ class Retentions:
 
 def retentions_of(frames: Frames) -> Retentions:
     """Return what the topics of a cluster keep."""
-    topics = frames.rows(TOPICS).sort("observed_at").unique("topic", keep="last")
     columns = ("retention_seconds", "retention_bytes", "cleanup_policy", "unknown_reason")
     by_topic = {
-        topic: retention_of(*kept) for topic, *kept in topics.select("topic", *columns).iter_rows()
+        topic: retention_of(*kept)
+        for topic, *kept in frames.last(TOPICS).select("topic", *columns).iter_rows()
     }
     held = pl.col("log_end") - pl.col("log_start")
     sizes = (

@@ -108,12 +108,12 @@ class CheckInput:
     @cached_property
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
         """The newest row of each group."""
-        return _newest_of_each(self.frames.rows(GROUPS), "group")
+        return _by(self.frames.last(GROUPS), "group", "kind", "members", "idle_members")
 
     @cached_property
     def topics(self) -> Mapping[str, Mapping[str, Any]]:
         """The newest row of each topic."""
-        return _newest_of_each(self.frames.rows(TOPICS), "topic")
+        return _by(self.frames.last(TOPICS), "topic", "retention_seconds", "unknown_reason")
 
     @cached_property
     def partitions(self) -> pl.DataFrame:
@@ -126,9 +126,8 @@ class CheckInput:
         return section_states(self.frames)
 
 
-def _newest_of_each(rows: pl.DataFrame, name: str) -> dict[str, Mapping[str, Any]]:
-    newest = rows.sort("observed_at").unique(name, keep="last")
-    return {row[name]: row for row in newest.iter_rows(named=True)}
+def _by(rows: pl.DataFrame, name: str, *columns: str) -> dict[str, Mapping[str, Any]]:
+    return {row[name]: row for row in rows.select(name, *columns).iter_rows(named=True)}
 
 
 Evaluate = Callable[[CheckInput], Iterable[CheckResult]]

@@ -101,8 +101,7 @@ def cluster_row(
     led = partitions.filter(pl.col("preferred_leader").is_not_null())
     idle = groups["idle_members"].drop_nulls()
     polls = frames.rows(COLLECTIONS)["observed_at"]
-    newest_topics = frames.rows(TOPICS).sort("observed_at").unique("topic", keep="last")
-    letters = dead_letter_rows(frames.rows(DEAD_LETTERS), newest_topics)
+    letters = dead_letter_rows(frames.rows(DEAD_LETTERS), frames.last(TOPICS))
 
     def is_unread(*tables: Table) -> bool:
         return any(table.name in frames.errors for table in tables)

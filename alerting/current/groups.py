@@ -58,15 +58,9 @@ def group_rows(
             for key, status in (_unread(frames) | dict(found.statuses)).items()
         ),
     )
-    facts = (
-        frames.rows(GROUPS)
-        .sort("observed_at")
-        .group_by("group")
-        .agg(
-            pl.col(
-                "members", "idle_members", "kind", "type", "state", "coordinator", "observed_at"
-            ).last()
-        )
+    facts = frames.last(GROUPS).select(
+        *("group", "members", "idle_members", "kind", "type", "state", "coordinator"),
+        "observed_at",
     )
     read = lag.group_by("group").agg(
         pl.len().alias("partitions"), pl.col("topic").unique().sort().alias("topics")

@@ -227,8 +227,7 @@ def _alert_row(
 
 def _dead_letter_deadlines(frames: Frames) -> dict[tuple[str | None, str | None], datetime]:
     """Return when retention deletes the oldest message of each dead-letter topic, where known."""
-    topics = frames.rows(TOPICS).sort("observed_at").unique("topic", keep="last")
-    rows = dead_letter_rows(frames.rows(DEAD_LETTERS), topics)
+    rows = dead_letter_rows(frames.rows(DEAD_LETTERS), frames.last(TOPICS))
     return {
         (source, name): at
         for source, name, at in rows.select("source", "name", "deleted_at").iter_rows()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from math import sqrt
+from operator import mul
 
 MINIMUM_PARTITIONS = 3
 MINIMUM_MESSAGES = 200
@@ -47,11 +49,12 @@ def skew(rates: Mapping[int, float | None], *, span_seconds: float) -> Skew:
             f"{total * span_seconds:.0f} messages are too few to tell, "
             f"{MINIMUM_MESSAGES} are needed"
         )
-    ranked = sorted(known, key=lambda number: (-known[number], number))
+    ranked = sorted(sorted(known), key=known.__getitem__, reverse=True)
     hot: list[int] = []
     if len(known) >= MINIMUM_PARTITIONS:
-        squares = sum(rate * rate for rate in known.values())
-        hot = [n for n in ranked if _is_hot(known[n], len(known) - 1, total, squares)]
+        squares = sum(map(mul, known.values(), known.values()))
+        # One that gets less than one that is not hot is not hot either.
+        hot.extend(takewhile(lambda n: _is_hot(known[n], len(known) - 1, total, squares), ranked))
     return Skew(
         busiest=ranked[0],
         busiest_ratio=known[ranked[0]] / total,

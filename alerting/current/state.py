@@ -75,7 +75,7 @@ class EvaluationInMemory:
 
     def evaluate(self, cluster: str, now: float) -> Mapping[Table, pl.DataFrame]:
         """Evaluate a cluster and return the rows of all tables of the present."""
-        found = self._evaluator.evaluate(cluster, now)
+        found = self._evaluator.evaluate(cluster, now, self._rules)
         if cluster not in self._rows:
             self._rows[cluster] = _recalled(self._store, cluster)
             self._alerts[cluster] = dict(self._alerts_of(cluster))

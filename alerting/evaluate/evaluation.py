@@ -5,7 +5,7 @@ The alerting service and everybody who evaluates without it use these classes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -17,7 +17,7 @@ from alerting.inputs.recent_rows import RecentRows
 from alerting.inputs.windows import GroupKey
 from alerting.rules.inhibition import advance_with_causes
 from alerting.rules.lifecycle import Alert, Alerts
-from alerting.rules.model import Rule
+from alerting.rules.model import Rule, unasked
 from alerting.status.model import OBJECTIVE_SECONDS, GroupStatus, PartitionWindow
 from lake.storage.store import Lake
 
@@ -65,23 +65,31 @@ class ClusterEvaluator:
         """Count only from here on how long samples are waited for."""
         self._watched_since = since
 
-    def evaluate(self, cluster: str, now: float) -> ClusterEvaluation:
-        """Read what is new of a cluster and evaluate it."""
+    def evaluate(
+        self, cluster: str, now: float, rules: Sequence[Rule] | None = None
+    ) -> ClusterEvaluation:
+        """Read what is new of a cluster and evaluate it.
+
+        Args:
+            cluster: The cluster.
+            now: The moment, in Unix seconds.
+            rules: Those that will be compared with what is seen; None: any may be.
+        """
         frames = self._recent.frames(cluster, now, self._watched_since)
-        return self.evaluate_frames(frames)
+        return self.evaluate_frames(frames, () if rules is None else unasked(rules))
 
     def windows(self, cluster: str, group: str) -> tuple[PartitionWindow, ...]:
         """Return the samples that a group is classified by; none where it is not known."""
         return self._memory.windows(cluster, group)
 
-    def evaluate_frames(self, frames: Frames) -> ClusterEvaluation:
-        """Evaluate rows that were read already; the memory takes them over."""
+    def evaluate_frames(self, frames: Frames, left_out: Collection[str] = ()) -> ClusterEvaluation:
+        """Evaluate rows that were read already, but for some checks; the memory takes them over."""
         statuses = self._memory.statuses(frames)
         return ClusterEvaluation(
             frames=frames,
             statuses=statuses,
             clear_partitions=self._memory.clear_partitions(frames.cluster),
-            seen=observe(frames, classify=lambda _: statuses),
+            seen=observe(frames, classify=lambda _: statuses, unasked=left_out),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -49,6 +49,7 @@ def observe(
     frames: Frames,
     classify: Classifier,
     only: str | None = None,
+    unasked: Collection[str] = (),
 ) -> CheckedCluster:
     """Look at everything that is known of one cluster.
 
@@ -56,6 +57,7 @@ def observe(
         frames: Its rows.
         classify: What gives the status of groups.
         only: The one check that is of interest; the others are passed over.
+        unasked: Checks whose values nobody compares; only what is not known of them is said.
     """
     given = CheckInput(frames=frames, classify=classify)
     has_no_data = any(
@@ -67,7 +69,8 @@ def observe(
     found: list[Observation] = []
     partial: list[PartialData] = []
     for check in checks:
-        if _has_rows(given, check) and (not has_no_data or COLLECTIONS in check.sources):
+        is_asked = check.name not in unasked and _has_rows(given, check)
+        if is_asked and (not has_no_data or COLLECTIONS in check.sources):
             found += check.observe(given)
         if has_no_data and check.name != "nothing_collected":
             found.append(Observation(check=check.name, labels=given.labels(), value=None))

@@ -57,6 +57,8 @@ def same_polls(frames: Sequence[pl.DataFrame], tolerance: timedelta) -> list[pl.
         return list(frames)
     newest = max(ends)
     common = min(end for end in ends if newest - end <= tolerance)
+    if common == newest:
+        return list(frames)
     return [frame.filter(pl.col("observed_at") <= common) for frame in frames]
 
 

@@ -37,11 +37,21 @@ class Frames:
     _newest: dict[str, pl.DataFrame] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _last: dict[str, pl.DataFrame] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def rows(self, table: Table) -> pl.DataFrame:
         """Return all rows of a table that are there."""
         found = self.tables.get(table.name)
         return table.empty if found is None else found
+
+    def last(self, table: Table) -> pl.DataFrame:
+        """Return the newest row of each thing that a table tells of, however old."""
+        if table.name not in self._last:
+            rows = self.rows(table).sort("observed_at")
+            self._last[table.name] = rows.unique(table.series, keep="last")
+        return self._last[table.name]
 
     def newest(self, table: Table) -> pl.DataFrame:
         """Return the rows of each source's newest poll of a table that are fresh."""

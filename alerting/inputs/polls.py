@@ -74,9 +74,9 @@ def known(value: np.int64) -> int | None:
     return None if value == NONE else int(value)
 
 
-def finite(value: np.float64) -> float | None:
-    """Return a number; None where it is unknown."""
-    return None if np.isnan(value) else float(value)
+def finite(values: Floats) -> list[float | None]:
+    """Return numbers; None where one is unknown."""
+    return [None if value != value else value for value in values.tolist()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

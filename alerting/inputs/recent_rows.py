@@ -30,6 +30,7 @@ _NEWEST_POLLS = 2
 _LEAST_OLDER_POLLS = 2
 _RECENT = timedelta(minutes=20)
 _MOST_CHUNKS = 16
+_SHORTEST = timedelta(microseconds=1)
 _TRIMMED_EVERY = 4
 
 Reduce = Callable[[pl.DataFrame, datetime], pl.DataFrame]
@@ -123,7 +124,7 @@ class _Kept:
             return
         written = pl.concat([self._written, new])
         earliest = max(first, *_times(new)[:1])
-        known = self._rows.filter(pl.col("observed_at") < earliest)
+        known = _between(self._rows, None, earliest - _SHORTEST)
         before = self._poll_before(new)
         if before is None:
             filled = _filled(table, written, earliest)
@@ -194,14 +195,15 @@ def _filled(table: Table, written: pl.DataFrame, since: datetime) -> list[pl.Dat
     kept = _kept_polls(polls, series * len(polls), polls[-1] - polls[0])
     if len(kept) == len(polls):
         return [expand(table, written, since=since)]
-    return [expand(table, written, since=at, until=at + timedelta(microseconds=1)) for at in kept]
+    return [expand(table, written, since=at, until=at + _SHORTEST) for at in kept]
 
 
 def _fewer_polls(rows: pl.DataFrame, look_back: timedelta) -> pl.DataFrame:
+    """Leave polls out of rows in order of time, where these are too many."""
     if rows.height <= MOST_ROWS:
         return rows
     kept = _kept_polls(_times(rows), rows.height, look_back)
-    return rows.filter(pl.col("observed_at").is_in(kept))
+    return pl.concat([_between(rows, at, at) for at in kept])
 
 
 def _kept_polls(polls: Sequence[datetime], rows: int, look_back: timedelta) -> Sequence[datetime]:

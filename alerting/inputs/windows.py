@@ -10,7 +10,7 @@ from typing import NamedTuple
 import polars as pl
 
 from alerting.status.model import CHANGE_SHARE, PartitionWindow, Sample
-from lake.schemas.bronze import IN_TOTALS
+from lake.schemas.bronze import GROUPS, IN_TOTALS
 
 WINDOW_SECONDS = 600.0
 """How much history a status is decided from."""
@@ -56,27 +56,23 @@ def kept_of(times: Sequence[float]) -> list[int]:
 
 
 def polls_of(
-    offsets: pl.DataFrame, groups: pl.DataFrame | None, after: float | None
-) -> Iterator[tuple[float, pl.DataFrame]]:
+    offsets: pl.DataFrame, groups: pl.DataFrame | None
+) -> Iterator[tuple[float, pl.DataFrame, pl.DataFrame]]:
     """Yield the polls of one cluster, in order of time.
 
     Args:
         offsets: Rows of ``group_offsets``, in any order.
         groups: Rows of ``groups`` of the same polls; without them members and state are unknown.
-        after: Polls up to this time are left out, in Unix seconds.
 
     Yields:
-        Time, and rows with ``members``, ``state`` and ``assigned``, without topics that are no
-        longer subscribed.
+        Time, rows of ``group_offsets`` without topics that are no longer subscribed, and the rows
+        of ``groups``.
     """
-    if offsets.is_empty():
-        return
-    timed = offsets.with_columns((pl.col("observed_at").dt.epoch("us") / 1e6).alias("at"))
-    if after is not None:
-        timed = timed.filter(pl.col("at") > after)
-    rows = _join_groups(timed.filter(IN_TOTALS), groups)
-    for _, of_poll in sorted(rows.group_by("at"), key=itemgetter(0)):
-        yield float(of_poll["at"].item(0)), of_poll
+    facts = GROUPS.empty if groups is None else groups
+    by_time = offsets.filter(IN_TOTALS).group_by(pl.col("observed_at").dt.epoch("us"))
+    for (at,), of_poll in sorted(by_time, key=itemgetter(0)):
+        is_same = pl.col("poll_id").is_in(of_poll["poll_id"].unique().implode())
+        yield at / 1e6, of_poll, facts.filter(is_same)
 
 
 # Of values in the order of its fields; there may be millions.
@@ -182,12 +178,16 @@ def unread_since(
     """
     if groups is None or groups.is_empty():
         return {}
+    late = read.filter(pl.col("read_at") < groups["observed_at"].max())
+    if late.is_empty():
+        return {}
     newest = (
-        groups.sort("observed_at")
+        groups.join(late, on=["cluster", "group"], how="semi")
+        .sort("observed_at")
         .group_by("cluster", "group")
         .agg(pl.col("observed_at").last(), pl.col("unknown_reason").last())
     )
-    unread = newest.join(read, on=["cluster", "group"]).filter(
+    unread = newest.join(late, on=["cluster", "group"]).filter(
         pl.col("observed_at") > pl.col("read_at")
     )
     return {

@@ -158,6 +158,16 @@ class Evaluation:
         )
 
 
+def unasked(rules: Iterable[Rule]) -> frozenset[str]:
+    """Return the checks of which no rule can be true of anything, for want of a threshold."""
+    return frozenset(CHECKS) - {
+        rule.check
+        for rule in rules
+        if rule.threshold is not None
+        or any(override.threshold is not None for override in rule.overrides)
+    }
+
+
 def fingerprint(rule: str, labels: Mapping[str, str]) -> str:
     """Return the identity of a rule and a thing, the same on every machine."""
     parts = [rule, *(f"{key}={labels[key]}" for key in sorted(labels))]

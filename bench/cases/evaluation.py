@@ -108,7 +108,7 @@ def _evaluated(workload: Workload, polls: int, on_progress: Callable[[str], None
                 continue
             now = START + timedelta(seconds=INTERVAL_SECONDS * poll + 3)
             begun = process_time()
-            found = evaluator.evaluate(CLUSTER, now.timestamp())
+            found = evaluator.evaluate(CLUSTER, now.timestamp(), rules.rules)
             outcome = evaluate_once(found, rules, store, NotificationIntervals(), [])
             present.write(found, outcome.alerts)
             seconds.append(process_time() - begun)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -11,6 +11,7 @@ from alerting.evaluate.observations import CheckedCluster, evaluate_cluster, obs
 from alerting.inputs.frames import Frames
 from alerting.inputs.windows import GroupKey
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
+from alerting.rules.model import Override, unasked
 from alerting.status.model import GroupStatus, LagNumbers, Status
 from lake.schemas.model import Table
 from lake.schemas.tables import (
@@ -142,6 +143,36 @@ def test_an_alert_of_a_stopped_group_says_who_starts_it(kind: str, expected: str
     assert expected in reported["connect-export stopped"]
 
 
+@pytest.mark.parametrize(
+    ("threshold", "expected"), [(None, {"objective_missed"}), (100.0, {"objective_missed", "lag"})]
+)
+def test_what_no_rule_compares_is_not_looked_at(
+    threshold: float | None, expected: set[str]
+) -> None:
+    """The default rules on lag have no threshold; of a table that lacks they say so anyway."""
+    override = Override(match={"group": "billing"}, threshold=threshold)
+    rules = [
+        replace(rule, overrides=(override,)) if rule.check == "lag" else rule
+        for rule in DEFAULT_ALERT_RULES
+    ]
+    late = GroupStatus(
+        status=Status.FALLING_BEHIND,
+        reason="",
+        numbers=LagNumbers(lag=500, behind_seconds=400.0),
+        is_lasting=True,
+        over_objective_seconds=100.0,
+    )
+    frames = Frames(cluster="c", now=NOW.timestamp(), tables={"collections": collected()})
+
+    seen = observe(
+        frames, lambda _: {GroupKey("c", "billing"): late}, unasked=unasked(rules)
+    ).observations
+
+    checks = {"lag", "time_lag", "objective_missed"}
+    assert {one.check for one in seen if one.value is not None} & checks == expected
+    assert {one.check for one in seen if one.value is None} >= checks
+
+
 def test_connectors_and_queues() -> None:
     connector = {"connect": "k", "connector": "sink", "state": "RUNNING", "tasks_failed": 2}
     queue = {"vhost": "/", "queue": "q", "kind": "plain", "ready": 7, "unacknowledged": 0}
@@ -186,7 +217,7 @@ def test_a_monitor_that_has_just_started_gives_the_collectors_time() -> None:
         watched_since=NOW.timestamp() - 30,
     )
     assert found(observe(just_started, classified)) == {}
-    still_late = dataclasses.replace(just_started, watched_since=NOW.timestamp() - 61)
+    still_late = replace(just_started, watched_since=NOW.timestamp() - 61)
     assert {"DataStale", "NothingCollected"} <= found(observe(still_late, classified)).keys()
 
 
