@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from alerting.current.skew import skew
+from alerting.current.skew import Skew, skew
 from alerting.inputs.facts import at_newest_poll, slowest_first
 from alerting.inputs.frames import Frames
 from lake.change_encoding.expand import series_ids
@@ -47,17 +47,22 @@ def newest_partitions(frames: Frames) -> pl.DataFrame:
 
 def topic_rows(frames: Frames, partitions: pl.DataFrame, readers: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of ``topic_status``."""
-    settings = frames.last(TOPICS).select(
-        "topic",
-        "kind",
-        pl.col("partitions").alias("_partitions"),
-        "replication_factor",
-        "min_in_sync_replicas",
-        "retention_seconds",
-        "retention_bytes",
-        "cleanup_policy",
-        pl.col("unknown_reason").alias("_unknown_reason"),
-        pl.col("observed_at").alias("_described_at"),
+    settings = (
+        frames.rows(TOPICS)
+        .sort("observed_at")
+        .unique("topic", keep="last")
+        .select(
+            "topic",
+            "kind",
+            pl.col("partitions").alias("_partitions"),
+            "replication_factor",
+            "min_in_sync_replicas",
+            "retention_seconds",
+            "retention_bytes",
+            "cleanup_policy",
+            pl.col("unknown_reason").alias("_unknown_reason"),
+            pl.col("observed_at").alias("_described_at"),
+        )
     )
     held = pl.col("log_end") - pl.col("log_start")
     present = partitions.group_by("topic").agg(
@@ -104,32 +109,37 @@ def arrivals(partitions: pl.DataFrame) -> pl.DataFrame:
     """
     at = pl.col("observed_at").dt.epoch("us") / 1e6
     # Numbers instead of names, each series together: that sorts and groups in a third of the time.
-    series = ("cluster", *_KEY)
-    known = partitions.select(*series, "log_end", at.alias("at")).drop_nulls("log_end")
+    known = partitions.filter(pl.col("log_end").is_not_null())
     rows = known.select(
-        series_ids(known, series), "log_end", "at", pl.int_range(pl.len()).alias("_row")
+        series_ids(known, ("cluster", *_KEY)),
+        "cluster",
+        *_KEY,
+        "log_end",
+        at.alias("at"),
     )
     if not rows["at"].is_sorted():
         rows = rows.sort("at")
     rows = rows.sort("_series", maintain_order=True)
     is_same = pl.col("_series") == pl.col("_series").shift(1)
-    found = (
+    return (
         rows.with_columns(
             (is_same & (pl.col("log_end") < pl.col("log_end").shift(1))).alias("is_cut")
         )
         .group_by("_series", maintain_order=True)
         .agg(
-            pl.col("_row").first(),
+            pl.col("cluster", *_KEY).first(),
             (pl.col("at").last() - pl.col("at").first()).alias("span_seconds"),
             (pl.col("log_end").last() - pl.col("log_end").first()).alias("arrived"),
             pl.col("is_cut").any(),
         )
-    )
-    rate = pl.when(pl.col("span_seconds") > 0, ~pl.col("is_cut")).then(
-        pl.col("arrived") / pl.col("span_seconds")
-    )
-    return known[found["_row"]].select(
-        *series, found["span_seconds"], found.select(rate.alias("arrival_per_second")).to_series()
+        .select(
+            "cluster",
+            *_KEY,
+            "span_seconds",
+            pl.when(pl.col("span_seconds") > 0, ~pl.col("is_cut"))
+            .then(pl.col("arrived") / pl.col("span_seconds"))
+            .alias("arrival_per_second"),
+        )
     )
 
 
@@ -142,31 +152,22 @@ def _traffic(recent: pl.DataFrame, newest: pl.DataFrame) -> pl.DataFrame:
         pl.col("span_seconds").max(),
         _complete_sum(pl.col("arrival_per_second")),
     )
-    found = (
+    found: list[Skew] = [
         skew(dict(zip(numbers, per_second, strict=True)), span_seconds=span or 0.0)
         for numbers, per_second, span in by_topic.select(
             "partition", "rates", "span_seconds"
         ).iter_rows()
+    ]
+    return by_topic.select("topic", "arrival_per_second").with_columns(
+        pl.Series("busiest_ratio", [one.busiest_ratio for one in found], dtype=pl.Float64),
+        pl.Series("even_ratio", [one.even_ratio for one in found], dtype=pl.Float64),
+        pl.Series(
+            "hot_partitions",
+            [None if one.unknown_reason else list(one.hot) for one in found],
+            dtype=pl.List(pl.Int32),
+        ),
+        pl.Series("_skew_unknown", [one.unknown_reason for one in found], dtype=pl.String),
     )
-    uneven = pl.DataFrame(
-        [
-            (
-                one.busiest_ratio,
-                one.even_ratio,
-                None if one.unknown_reason else one.hot,
-                one.unknown_reason,
-            )
-            for one in found
-        ],
-        schema={
-            "busiest_ratio": pl.Float64,
-            "even_ratio": pl.Float64,
-            "hot_partitions": pl.List(pl.Int32),
-            "_skew_unknown": pl.String,
-        },
-        orient="row",
-    )
-    return pl.concat([by_topic.select("topic", "arrival_per_second"), uneven], how="horizontal")
 
 
 def _complete_sum(value: pl.Expr) -> pl.Expr:
