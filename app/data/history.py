@@ -95,6 +95,8 @@ DEAD_LETTER = (
     Measure(name="retained", gold="retained_last", last=True),
     Measure(name="arrival_per_second", gold="arrival_per_second", worst=False),
 )
+QUEUE = (Measure(name="ready", gold="ready"),)
+"""Of samples: of queues there is no gold table."""
 
 
 def merge(

@@ -182,13 +182,27 @@ def test_a_topic_with_a_hot_partition(open_page: Open, filled: Path) -> None:
     assert test.dataframe[0].value["group"].to_list() == ["sessions"]
 
 
+def test_few_topics_are_lines_and_the_others_a_sum(open_page: Open, filled: Path) -> None:
+    drawn = names(open_page(filled, "topics"), "topics-arriving")
+    assert len(drawn) == 6 and drawn[-1].startswith("others (")
+
+
 def test_brokers_and_partitions_at_risk(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "brokers")
     text = texts(test)
     assert "1 partition without a leader" in text
     assert "acks=all are refused" in text.replace("\\", "")
-    offline = test.dataframe[1].value.iloc[0]
-    assert (offline["topic"], offline["partition"]) == ("audit", 1)
+    topics, partitions = (one.value for one in test.dataframe[1:3])
+    assert topics.iloc[0].to_dict() == {
+        "topic": "audit",
+        "label": ["✖ offline"],
+        "partitions": 1,
+        "of": 3,
+        "lacking": "2",
+        "one_more": DASH,
+    }
+    assert topics["partitions"].sum() == len(partitions)
+    assert (partitions["topic"][0], partitions["partition"][0]) == ("audit", 1)
     assert names(test, "brokers-risk") == ["under-replicated", "under min ISR", "offline"]
 
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.ui.tables import NONE
+from config.load import load
+from lake.schemas.tables import QUEUES
+from lake.storage.store import Lake
 from tests.app.conftest import NOW
-from tests.app.queues import add_rabbit
+from tests.app.queues import add_rabbit, shop
+from tests.app.test_behaviour import figure, metric
 from tests.app.test_pages import calm, texts
 
 Open = Callable[..., AppTest]
-
-
-def metric(test: AppTest, label: str) -> str:
-    return next(one.value for one in test.metric if one.label == label)
 
 
 def test_queues_are_listed_the_worst_first(open_page: Open, filled: Path, tmp_path: Path) -> None:
@@ -43,6 +45,25 @@ def test_queues_are_listed_the_worst_first(open_page: Open, filled: Path, tmp_pa
     assert by_queue.loc["invoices.dead", "oldest_seconds"] == 3 * 3600
     assert by_queue["ready"].isna().to_dict() == {name: name == "new" for name in rows["queue"]}
     assert by_queue.loc["audit", "ready"] == NONE  # a stream has no backlog
+
+
+def test_what_waited_is_drawn_and_how_much_of_the_time_is_known(
+    open_page: Open, filled: Path, tmp_path: Path
+) -> None:
+    folder = add_rabbit(filled, tmp_path / "rabbit", NOW)
+    test = open_page(folder, "queues")
+    calm(test)
+    assert "the running minute is drawn once it is over" in texts(test)
+    lake = Lake(load(folder / "headroom.yaml").lake)
+    for minutes in range(1, 31):
+        lake.append(QUEUES, shop(NOW - timedelta(minutes=minutes)))
+    test = open_page(folder, "queues", range="6h")
+    calm(test)
+    drawn = figure(test, "queues-waiting")["data"]
+    deepest = ["invoices", "invoices.dead", "mails.wait", "forgotten", "by.headers"]
+    assert [one["name"] for one in drawn] == deepest
+    # From the beginning of a minute on.
+    assert re.search(r"Known is 3[01] min of 6 h", texts(test))
 
 
 def test_without_a_rabbitmq_the_page_says_how_to_name_one(open_page: Open, filled: Path) -> None:

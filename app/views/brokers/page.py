@@ -13,7 +13,7 @@ from app.ui.changes import cluster_changes, events, page_events
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.brokers import metrics, view_model
-from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK
+from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK, TOPIC_STATUS
 
 LISTED = 500
 
@@ -146,16 +146,42 @@ def with_brokers(partitions: pl.DataFrame) -> pl.DataFrame:
     return partitions.with_columns(map(topic_list.as_text, lists))
 
 
-def show_at_risk(partitions: pl.DataFrame) -> None:
+BADGE_STYLES = list(topic_list.REPLICATION.values())
+
+
+def show_topics(partitions: pl.DataFrame, topics: pl.DataFrame) -> None:
+    """List topics with partitions at risk, the worst first."""
+    tables.show(
+        view_model.by_topic(partitions, topics),
+        {
+            "topic": Column("topic", width=240, opens=(routes.TOPIC, "topic")),
+            "label": Column("state", "status", badge_styles=BADGE_STYLES, width=135),
+            "partitions": Column("partitions", "count"),
+            "of": Column("of", "count", help="Partitions of the topic."),
+            "lacking": Column("not in sync", help="Brokers that lack among in-sync replicas."),
+            "one_more": Column(
+                "one more loss",
+                width=220,
+                help="Partitions left without a leader, and those that refuse producers with "
+                "acks=all: of each as many as the failure of one more broker can cause.",
+            ),
+        },
+        view=view,
+        key="brokers-topics",
+        alt="Topics with partitions that are not in sync, the worst first",
+        noun="rows, one for each topic and state",
+        rows_shown=20,
+    )
+
+
+def show_partitions(partitions: pl.DataFrame) -> None:
     """List partitions, the worst first."""
     tables.show(
         with_brokers(partitions.head(LISTED)),
         {
             "topic": Column("topic", width=190, opens=(routes.TOPIC, "topic")),
             "partition": Column("partition", "count"),
-            "label": Column(
-                "state", "status", badge_styles=list(topic_list.REPLICATION.values()), width=135
-            ),
+            "label": Column("state", "status", badge_styles=BADGE_STYLES, width=135),
             "leader": Column("leader", "count", unknown="none"),
             "preferred_leader": Column("preferred", "count"),
             "replicas": Column("replicas"),
@@ -182,11 +208,16 @@ def show_at_risk(partitions: pl.DataFrame) -> None:
     )
 
 
-with components.section("Partitions, the worst first"):
+with components.section("Topics at risk, the worst first"):
     at_risk = view_model.with_labels(present.rows(view, PARTITIONS_AT_RISK))
     partitions = cluster["partitions"].to_list()
     if not at_risk.is_empty():
-        show_at_risk(at_risk)
+        topics = TOPIC_STATUS.empty
+        with components.guarded():
+            topics = present.rows(view, TOPIC_STATUS)
+        show_topics(at_risk, topics)
+        with st.expander("Each partition"):
+            show_partitions(at_risk)
     elif not view.viewer.sees_all_of(view.cluster):
         components.nothing("No partition that you see is known to be at risk.")
     elif partitions in ([], [None]):

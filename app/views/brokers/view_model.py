@@ -13,6 +13,7 @@ import polars as pl
 from app.style import theme
 from app.style.format import clock, count, duration, exact, listing
 from app.style.theme import BadgeStyle
+from app.ui.tables import DASH
 from app.ui.topic_list import REPLICATION
 from lake.schemas.current import CLUSTER_STATUS
 
@@ -42,6 +43,10 @@ _OF_ONE_BROKER = re.compile(
     r"|^advertised\.|keystore|truststore"
 )
 """Settings in which brokers differ on purpose."""
+
+_KIND = ("topic", "label")
+_LEFT = pl.col("in_sync_replicas").list.len().cast(pl.Int64) - 1
+"""In-sync replicas where one is lost."""
 
 _DEFAULT = " (default)"
 _NAMED = 4
@@ -143,9 +148,9 @@ def with_labels(partitions: pl.DataFrame) -> pl.DataFrame:
         rank, pl.col("topic").str.starts_with("__"), maintain_order=True, nulls_last=True
     )
     return in_order.with_columns(
-        pl.concat_list(pl.col("replication").replace_strict(labels, default="unknown")).alias(
-            "label"
-        ),
+        pl.concat_list(
+            pl.col("replication").replace_strict(labels, default=labels["unknown"])
+        ).alias("label"),
         pl.col("replicas").list.set_difference("in_sync_replicas").alias("lacking"),
         pl.when(pl.col("leader").is_null())
         .then(
@@ -158,6 +163,72 @@ def with_labels(partitions: pl.DataFrame) -> pl.DataFrame:
         )
         .alias("can_lead"),
     )
+
+
+def by_topic(partitions: pl.DataFrame, topics: pl.DataFrame) -> pl.DataFrame:
+    """Return one row a topic and kind of trouble, in the order in which they come first.
+
+    Args:
+        partitions: Rows of ``with_labels``.
+        topics: Rows of ``topic_status``.
+
+    Returns:
+        ``topic`` and ``label``; how many ``partitions`` are so ``of`` how many; the brokers that
+        are ``lacking`` among their in-sync replicas; what the loss of ``one_more`` broker would
+        do at most. Texts are null where nothing of it is known.
+    """
+    rows = partitions.select(
+        "topic",
+        pl.col("label").list.first(),
+        *("leader", "in_sync_replicas", "lacking"),
+        # One that is refused already is not refused once more.
+        (_LEFT == 0).alias("offline"),
+        ((_LEFT > 0) & (_LEFT + 1 == pl.col("min_in_sync_replicas"))).alias("refused"),
+    )
+    losses = (
+        rows.filter(pl.col("leader").is_not_null())
+        .explode("in_sync_replicas")
+        .group_by(*_KIND, "in_sync_replicas")
+        .agg(pl.col("offline", "refused").sum())
+        .group_by(*_KIND)
+        .agg(pl.col("offline", "refused").max())
+    )
+    found = rows.group_by(*_KIND, maintain_order=True).agg(
+        pl.len().alias("partitions"),
+        pl.col("lacking").explode().drop_nulls().unique().sort(),
+        pl.col("lacking").is_null().any().alias("lacks_others"),
+        (pl.col("offline").is_null() | pl.col("refused").is_null()).any().alias("stops_others"),
+    )
+    of_topics = topics.select("topic", pl.col("partitions").alias("of"))
+    joined = found.join(losses, on=list(_KIND), how="left", maintain_order="left").join(
+        of_topics, on="topic", how="left", maintain_order="left"
+    )
+    texts = [
+        (_brokers(row["lacking"], row["lacks_others"]), _one_more_loss(row))
+        for row in joined.iter_rows(named=True)
+    ]
+    schema = {"lacking": pl.String, "one_more": pl.String}
+    return joined.select(
+        "topic", pl.concat_list("label").alias("label"), "partitions", "of"
+    ).hstack(pl.DataFrame(texts, schema=schema, orient="row"))
+
+
+def _brokers(ids: list[int], is_partly: bool) -> str | None:
+    names = [*map(str, ids), *(["others unknown"] if is_partly and ids else [])]
+    return ", ".join(names) or (None if is_partly else "none")
+
+
+def _one_more_loss(row: dict[str, Any]) -> str | None:
+    if row["label"] == REPLICATION["offline"].label:
+        return DASH
+    parts = [
+        what.format(exact(row[column]))
+        for column, what in (("offline", "takes {} offline"), ("refused", "refuses acks=all on {}"))
+        if row[column]
+    ]
+    if row["stops_others"]:
+        return "; ".join([*parts, "others unknown"]) if parts else None
+    return "; ".join(parts) or "stops nothing more"
 
 
 def with_names(brokers: pl.DataFrame) -> pl.DataFrame:

@@ -6,14 +6,18 @@ from datetime import datetime
 import polars as pl
 import streamlit as st
 
-from app.data import present, queries
+from app.data import history_queries, present, queries
 from app.data.context import current
+from app.style.charts.lines import series_chart
 from app.style.format import age, count, escape, exact, rate
 from app.ui import components, tables
 from app.ui.tables import Column
+from app.ui.time_axis import note_of, page_axis
 from app.views.queues import view_model
 from lake.schemas.current import OPEN_ALERTS
 from lake.schemas.tables import QUEUES
+
+NAMED_SERIES = 5
 
 view = current()
 servers = {
@@ -90,6 +94,41 @@ with st.grid(6, min_column_width=124, gap="small"):
         delta="dead letters lost" if dropping else "none is lost",
         colour="red" if dropping else "off",
     )
+
+if deepest := view_model.deepest(rows, NAMED_SERIES):
+    with components.section(
+        "Waiting by queue",
+        help_text="Messages ready, in the queues with most of them now. Drawn from samples, of a "
+        "day at most.",
+        log_key="queues-log",
+    ) as log:
+        history = history_queries.queue_history(here, deepest, interval)
+        course = view_model.with_names(history.frame)
+        if course["ready"].count():
+            components.chart(
+                series_chart(
+                    course,
+                    by="name",
+                    value="ready",
+                    axis=page_axis(view, history),
+                    palette=view.palette,
+                    step_seconds=history.step_seconds,
+                    y_title="messages ready",
+                    limit=NAMED_SERIES,
+                    log=log,
+                    height=230,
+                ),
+                key="queues-waiting",
+                alt="Messages ready over time: the queues with most of them now",
+                note=note_of(view, history),
+            )
+        elif not course.is_empty():
+            components.nothing("How many messages waited is unknown.", icon=":material/help:")
+        else:
+            components.nothing(
+                "No sample of this time is kept; the running minute is drawn once it is over.",
+                icon=":material/history:",
+            )
 
 alerts = OPEN_ALERTS.empty
 with components.guarded():

@@ -86,6 +86,21 @@ def total(rows: pl.DataFrame, column: str | pl.Expr) -> float | None:
     return float(known.sum()) if known.len() else None
 
 
+def deepest(rows: pl.DataFrame, limit: int) -> list[tuple[str, str]]:
+    """Return virtual host and name of the queues with most messages ready; no streams."""
+    waiting = rows.filter(~_IS_STREAM).sort(
+        "ready", "vhost", "queue", descending=[True, False, False], nulls_last=True
+    )
+    return waiting.select("vhost", "queue").head(limit).rows()
+
+
+def with_names(course: pl.DataFrame) -> pl.DataFrame:
+    """Add each queue's ``name``; where there are several virtual hosts, it says of which."""
+    several = course["vhost"].n_unique() > 1
+    name = pl.format("{} ({})", "queue", "vhost") if several else pl.col("queue")
+    return course.with_columns(name.alias("name"))
+
+
 def table_rows(rows: pl.DataFrame, now: datetime, alerts: pl.DataFrame) -> pl.DataFrame:
     """Add what the table shows, the worst first: status, age of the oldest, targets as text.
 

@@ -16,6 +16,7 @@ from lake.schemas.current import TOPIC_STATUS
 INTERNAL = ("internal", "changelog", "repartition", "connect", "debezium", "ksqldb")
 
 SHOWN = 200
+NAMED_SERIES = 5
 
 view = current()
 with components.required("The topics cannot be shown"):
@@ -141,6 +142,7 @@ if history is not None:
                 palette=view.palette,
                 step_seconds=history.step_seconds,
                 y_title="messages a second",
+                limit=NAMED_SERIES,
                 log=log,
                 height=320,
             ),

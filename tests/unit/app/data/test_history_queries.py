@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import polars as pl
 import pytest
 
 from app.data.context import View
-from app.data.history_queries import lags
+from app.data.history import History
+from app.data.history_queries import lags, queue_history
 from app.data.time_range import RANGES, between
+from lake.schemas.tables import QUEUES
 from tests.unit.app.views_of import NOW
 
 
@@ -45,3 +47,77 @@ def test_a_range_of_the_past_is_not_late(view: View) -> None:
     ended = NOW - timedelta(hours=5)
     chosen = between(ended - timedelta(hours=1), ended, NOW, None)
     assert not lags(replace(view, range=chosen), gold(360, 301))
+
+
+def put(view: View, *samples: tuple[float, str, int | None], vhost: str = "/") -> None:
+    """Write samples of queues: how many seconds ago, the queue, and what is ready."""
+    rows = [
+        {
+            "cluster": "rabbit",
+            "observed_at": NOW - timedelta(seconds=seconds),
+            "poll_id": str(seconds),
+            "vhost": vhost,
+            "queue": queue,
+            "ready": ready,
+        }
+        for seconds, queue, ready in samples
+    ]
+    schema = {name: QUEUES.polars_schema[name] for name in rows[0]}
+    view.lake.append(QUEUES, pl.DataFrame(rows, schema=schema))
+
+
+def waiting(view: View, range_: str, **changed: datetime) -> History:
+    beside = replace(view, cluster="rabbit", range=RANGES[range_], **changed)
+    return queue_history(beside, [("/", "a"), ("/", "b")], 15.0)
+
+
+def points(history: History, queue: str) -> list[tuple[float, int | None]]:
+    """Return how many minutes ago each point of a queue lies, and its value."""
+    rows = history.frame.filter(queue=queue).sort("time")
+    return [((NOW - at).total_seconds() / 60, ready) for at, ready in rows["time", "ready"].rows()]
+
+
+def test_what_waited_in_queues_is_the_most_of_each_minute_and_a_gap_where_unknown(
+    view: View,
+) -> None:
+    put(view, (170, "a", 4), (150, "a", 9), (130, "a", None), (100, "a", None), (10, "a", 5))
+    put(view, (100, "b", 0), (100, "c", 7), (-30, "a", 8))
+    put(view, (100, "b", 70), vhost="other")
+    found = waiting(view, "1h")
+    assert found.step_seconds == 60
+    assert points(found, "a") == [(3, 9), (2, None), (1, 5)]
+    assert points(found, "b") == [(2, 0)]
+    assert set(found.frame["queue"]) == {"a", "b"}, "others are not read"
+    assert set(found.frame["vhost"]) == {"/"}
+
+
+def test_samples_of_queues_are_read_once_a_step(view: View) -> None:
+    put(view, (90, "a", 1))
+    assert points(waiting(view, "1h"), "a") == [(2, 1)]
+    put(view, (30, "a", 2))
+    soon = NOW + timedelta(seconds=30)
+    assert points(waiting(view, "1h", now=soon), "a") == [(2, 1)]
+    later = NOW + timedelta(seconds=60)
+    assert points(waiting(view, "1h", now=later), "a") == [(2, 1), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("range_", "hours", "is_cut"),
+    [
+        pytest.param("24h", 23.97, False, id="the whole range"),
+        pytest.param("7d", 23.97, True, id="a day of it"),
+        pytest.param("90d", 5.0, False, id="less than a day is known"),
+    ],
+)
+def test_samples_of_queues_are_drawn_for_a_day_at_most(
+    view: View, range_: str, hours: float, is_cut: bool
+) -> None:
+    put(view, (25 * 3600, "a", 1), (hours * 3600, "a", 2), (90, "a", 3))
+    found = waiting(view, range_)
+    assert [ready for _, ready in points(found, "a")] == [2, 3]
+    assert found.step_seconds == 180, "at most 500 points of a day"
+    assert (found.note is not None) is is_cut
+
+
+def test_no_queue_was_read(view: View) -> None:
+    assert waiting(view, "1h").frame.is_empty()

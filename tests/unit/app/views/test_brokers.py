@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from app.ui.tables import DASH
 from app.views.brokers import view_model as brokers_view_model
-from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK
+from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK, TOPIC_STATUS
 from lake.schemas.tables import CLUSTER_SETTINGS
 from tests.unit.app.views.made_rows import START, at, rows
 
@@ -98,6 +99,104 @@ def test_the_worst_come_first_and_own_topics_before_internal_ones() -> None:
     frame = pl.concat([PARTITIONS_AT_RISK.empty, given], how="diagonal_relaxed")
     found = brokers_view_model.with_labels(frame)
     assert found["topic"].to_list() == ["clicks", "__state", "orders", "__consumer_offsets", "odd"]
+
+
+def by_topic(*given: dict[str, Any], **of: int | None) -> list[dict[str, Any]]:
+    """Return the rows by topic of partitions of three replicas, at risk since broker 2 is gone."""
+    usual = {
+        "topic": "t",
+        "replication": "under-replicated",
+        "leader": 1,
+        "replicas": [1, 2, 3],
+        "in_sync_replicas": [1, 3],
+        "min_in_sync_replicas": 1,
+    }
+    at_risk = pl.DataFrame([usual | one for one in given], schema=PARTITIONS_AT_RISK.polars_schema)
+    topics = [{"topic": topic, "partitions": number} for topic, number in of.items()]
+    found = brokers_view_model.by_topic(
+        brokers_view_model.with_labels(at_risk),
+        pl.DataFrame(topics, schema=TOPIC_STATUS.polars_schema),
+    )
+    return found.rows(named=True)
+
+
+def test_partitions_at_risk_are_one_row_a_topic_and_kind_of_trouble() -> None:
+    hostile = "<img src=x>|`[a](b)`\n$x$"
+    found = by_topic(
+        {"topic": "__consumer_offsets"},
+        {"topic": hostile, "partition": 0},
+        {"topic": hostile, "partition": 1, "replicas": [1, 3, 4]},
+        {"topic": hostile, "partition": 2, "replication": "offline", "leader": None},
+        {"topic": "odd", "replication": None},
+        **{hostile: 12, "__consumer_offsets": 50},
+    )
+    assert [(row["topic"], row["label"], row["partitions"], row["of"]) for row in found] == [
+        (hostile, ["✖ offline"], 1, 12),
+        (hostile, ["▲ under-replicated"], 2, 12),
+        ("__consumer_offsets", ["▲ under-replicated"], 1, 50),
+        ("odd", ["? unknown"], 1, None),
+    ]
+    assert [row["lacking"] for row in found[:2]] == ["2", "2, 4"]
+    assert by_topic() == []
+
+
+@pytest.mark.parametrize(
+    ("partitions", "lacking"),
+    [
+        pytest.param([{"in_sync_replicas": []}], "1, 2, 3", id="all"),
+        pytest.param([{"replicas": [1, 3]}], "none", id="min ISR above the replicas"),
+        pytest.param([{"in_sync_replicas": None}], None, id="unknown"),
+        pytest.param([{"replicas": None}], None, id="replicas unknown"),
+        pytest.param([{}, {"in_sync_replicas": None}], "2, others unknown", id="one unknown"),
+    ],
+)
+def test_brokers_that_lack_are_named_by_topic(
+    partitions: list[dict[str, Any]], lacking: str | None
+) -> None:
+    (row,) = by_topic(*partitions)
+    assert row["lacking"] == lacking
+
+
+@pytest.mark.parametrize(
+    ("partitions", "said"),
+    [
+        pytest.param([{}, {}], "stops nothing more", id="nothing"),
+        pytest.param([{"min_in_sync_replicas": 2}] * 2, "refuses acks=all on 2", id="refused"),
+        pytest.param([{"min_in_sync_replicas": 3}], "stops nothing more", id="refused already"),
+        pytest.param(
+            [
+                {"in_sync_replicas": [1]},
+                {"in_sync_replicas": [1]},
+                {"in_sync_replicas": [3]},
+                {"min_in_sync_replicas": 2},
+            ],
+            "takes 2 offline; refuses acks=all on 1",
+            id="of the broker that would do most",
+        ),
+        pytest.param(
+            [{"leader": None, "replication": "offline", "in_sync_replicas": [2]}],
+            DASH,
+            id="without a leader",
+        ),
+        pytest.param([{"in_sync_replicas": None}], None, id="unknown"),
+        pytest.param([{}, {"min_in_sync_replicas": None}], None, id="min ISR unknown"),
+        pytest.param(
+            [{"in_sync_replicas": [1]}, {"in_sync_replicas": None}],
+            "takes 1 offline; others unknown",
+            id="partly",
+        ),
+        pytest.param(
+            [{"in_sync_replicas": [1], "min_in_sync_replicas": None}],
+            "takes 1 offline",
+            id="the last one, whatever min ISR is",
+        ),
+    ],
+)
+def test_what_one_more_loss_would_do_to_a_topic(
+    partitions: list[dict[str, Any]], said: str | None
+) -> None:
+    (row,) = by_topic(*partitions)
+    assert row["one_more"] == said
 
 
 def test_a_missing_broker_follows_nothing() -> None:

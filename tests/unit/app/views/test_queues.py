@@ -171,6 +171,29 @@ def test_the_worst_and_the_fullest_come_first() -> None:
     assert table["oldest_seconds"].to_list() == [None, 120, None, None]
 
 
+def test_the_deepest_queues_are_no_streams_and_the_unknown_come_last() -> None:
+    rows = queues(
+        {"queue": "new", "ready": None},
+        {"queue": "a", "ready": 3},
+        {"queue": "log", "kind": "stream", "ready": 99},
+        {"queue": "<b>|`x`\n", "ready": 50},
+        {"queue": "a", "vhost": "bank", "ready": 3},
+    )
+    every = [("shop", "<b>|`x`\n"), ("bank", "a"), ("shop", "a"), ("shop", "new")]
+    assert queues_view_model.deepest(rows, 5) == every
+    assert queues_view_model.deepest(rows, 2) == every[:2]
+    assert queues_view_model.deepest(rows.clear(), 5) == []
+
+
+def test_queues_of_several_virtual_hosts_say_of_which() -> None:
+    def named(*vhosts: str) -> list[str]:
+        course = pl.DataFrame({"vhost": vhosts, "queue": ["a"] * len(vhosts)})
+        return queues_view_model.with_names(course)["name"].to_list()
+
+    assert named("shop", "shop") == ["a", "a"]
+    assert named("shop", "bank") == ["a (shop)", "a (bank)"]
+
+
 def test_the_example_of_a_configuration_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RABBITMQ_PASSWORD", "secret")
     (server,) = yaml.safe_load(queues_view_model.HOW_TO_CONFIGURE)["rabbitmq"]
