@@ -164,10 +164,17 @@ def rebalances(view: View, group: str) -> pl.DataFrame:
     Raises:
         LakeError: The table cannot be read.
     """
-    length = _whole_hours(view.now - view.start)
-    rows = recent_of(view, REBALANCES, "group", group, length)
-    chosen = pl.col("rebalanced_at").is_between(view.start, view.until)
-    return rows.filter(chosen).sort("rebalanced_at")
+    return rebalances_between(view, group, view.start, view.until)
+
+
+def rebalances_between(view: View, group: str, start: datetime, end: datetime) -> pl.DataFrame:
+    """Return a group's rebalances between two moments, as far back as samples are kept.
+
+    Raises:
+        LakeError: The table cannot be read.
+    """
+    rows = recent_of(view, REBALANCES, "group", group, _whole_hours(view.now - start))
+    return rows.filter(pl.col("rebalanced_at").is_between(start, end)).sort("rebalanced_at")
 
 
 def changes_between(view: View, start: datetime, end: datetime) -> pl.DataFrame:

@@ -58,8 +58,8 @@ class Incident:
 def incidents(alerts: Iterable[Alert]) -> list[Incident]:
     """Group alerts by cause: what is open first, then the worst, then the newest.
 
-    What loses data, or will, comes first among its like, and what is pending last. A symptom whose
-    cause is not among the alerts stands for itself.
+    A broker that is missing comes first among its like, then what loses data, or will, and what is
+    pending last. A symptom whose cause is not among the alerts stands for itself.
     """
     alerts = as_listed(alerts)
     known: dict[str, list[Alert]] = {}
@@ -88,8 +88,10 @@ def incidents(alerts: Iterable[Alert]) -> list[Incident]:
     )
 
 
-def _urgency(one: Incident) -> tuple[int, int, bool, bool]:
-    return 0, SEVERITIES.index(one.cause.severity), one.is_pending, not one.loses_data
+def _urgency(one: Incident) -> tuple[int, int, bool, int]:
+    # A broker that is gone explains more than any list can fold under it.
+    rank = 0 if one.cause.check == "broker_missing" else 1 if one.loses_data else 2
+    return 0, SEVERITIES.index(one.cause.severity), one.is_pending, rank
 
 
 def of_rows(rows: pl.DataFrame) -> list[Incident]:

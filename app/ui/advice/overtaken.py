@@ -77,7 +77,9 @@ class Known:
         if row["subject_kind"] != Subject.GROUP or row["subject"] not in self.groups:
             return None
         status, since = self.groups[row["subject"]]
-        if since <= row["confirmed_at"] or (is_keep and status is Status.OK):
+        # A poll that failed tells nothing new.
+        is_new = status is not Status.UNKNOWN and since > row["confirmed_at"]
+        if not is_new or (is_keep and status is Status.OK):
             return None
         does = f"what the group does since {clock(since, zone, now=now)}"
         return Overtaken(

@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
+from alerting.rules.folding import as_it_was
 from alerting.rules.lifecycle import Alert
 from alerting.rules.model import AlertSeverity
 from app.data.history import TIME
@@ -149,18 +150,35 @@ def of_rebalances(rebalances: pl.DataFrame) -> list[Event]:
     rows = (
         rebalances.sort("rebalanced_at")
         .group_by("poll_id")
-        .agg(pl.col("rebalanced_at").last(), pl.col("reason").last())
+        .agg(
+            pl.col("rebalanced_at", "reason", "members").last(),
+            pl.col("members_before").first(),
+        )
         .sort("rebalanced_at")
         .tail(MARKED_REBALANCES)
     )
     return [
-        Event(at=at, sort=Sort.REBALANCES, what="rebalance", detail=reason or "")
-        for at, reason in rows.select("rebalanced_at", "reason").iter_rows()
+        Event(
+            at=at,
+            sort=Sort.REBALANCES,
+            what="rebalance",
+            detail=reason or _members(before, after),
+        )
+        for at, before, after, reason in rows.select(
+            "rebalanced_at", "members_before", "members", "reason"
+        ).iter_rows()
     ]
 
 
+def _members(before: int | None, after: int | None) -> str:
+    return "" if None in (before, after) or before == after else f"members {before} → {after}"
+
+
 def of_alerts(alerts: Iterable[Alert], name: str) -> list[Event]:
-    """Return when alerts about something began; its name is left out of their words."""
+    """Return when alerts about something began, by what they fired for.
+
+    The name of the thing is left out of their words.
+    """
     return [
         Event(
             at=datetime.fromtimestamp(one.began_at, UTC),
@@ -169,21 +187,21 @@ def of_alerts(alerts: Iterable[Alert], name: str) -> list[Event]:
             detail=one.rule,
             is_loss=one.severity is AlertSeverity.CRITICAL,
         )
-        for one in alerts
+        for one in map(as_it_was, alerts)
     ]
 
 
-def of_open_alerts(alerts: pl.DataFrame, since: datetime) -> list[Event]:
-    """Return the rows of ``open_alerts`` that fired after a moment, without symptoms, as events."""
-    fired = alerts.filter(pl.col("inhibited_by").is_null(), pl.col("fired_at") >= since)
+def of_causes(causes: Iterable[Alert], since: datetime) -> list[Event]:
+    """Return the causes that fired after a moment, by what they fired for."""
     return [
         Event(
-            at=at,
+            at=datetime.fromtimestamp(one.fired_at, UTC),
             sort=Sort.ALERTS,
-            what=f"Alert: {what}",
-            is_loss=severity == AlertSeverity.CRITICAL,
+            what=f"Alert: {one.what}",
+            is_loss=one.severity is AlertSeverity.CRITICAL,
         )
-        for at, what, severity in fired.select("fired_at", "what", "severity").iter_rows()
+        for one in map(as_it_was, causes)
+        if one.fired_at is not None and one.fired_at >= since.timestamp()
     ]
 
 

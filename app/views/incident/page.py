@@ -7,7 +7,7 @@ import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.rules.lifecycle import State, active
-from app.data import alert_store, queries
+from app.data import alert_store, present, queries
 from app.data.context import current
 from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.format import escape, thin
@@ -17,7 +17,8 @@ from app.ui.changes import events
 from app.ui.tables import Column
 from app.ui.time_axis import axis_between
 from app.views.incident import view_model
-from lake.schemas.tables import CLUSTER_EVENTS
+from lake.schemas.current import GROUP_STATUS
+from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES
 
 view = current()
 asked = st.query_params.get("alert", "")
@@ -61,6 +62,7 @@ incident = next(
 )
 if incident.ended_at is None:
     (incident,) = open_incidents.at_present(view, [incident])
+incident = view_model.as_it_was(incident)
 cause = incident.cause
 components.tab_title(view, cause.what, "Incident")
 began = moment(cause.began_at) or view.now
@@ -107,14 +109,21 @@ with st.container(horizontal=True, gap="medium"):
     if is_address:
         st.page_link(cause.runbook, label="Runbook", icon=":material/menu_book:")
 
-changes, are_known = CLUSTER_EVENTS.empty, False
-until = (ended or view.now) + view_model.AFTER
+changes, rebalances, are_known = CLUSTER_EVENTS.empty, REBALANCES.empty, False
+first, until = began - view_model.BEFORE, (ended or view.now) + view_model.AFTER
 with components.guarded():
-    changes = queries.changes_between(
-        replace(view, cluster=cluster), began - view_model.BEFORE, until
+    place = replace(view, cluster=cluster)
+    group = cause.labels.get("group")
+    topics = view_model.topics_of(cause, present.rows(place, GROUP_STATUS))
+    changes = queries.changes_between(place, first, until)
+    is_of_cluster = group is None and not topics
+    changes = (
+        events.about_cluster(changes) if is_of_cluster else events.about(changes, group, topics)
     )
+    if group is not None:
+        rebalances = queries.rebalances_between(place, group, first, until)
     are_known = True
-happened = events.of_changes(changes)
+happened = [*events.of_changes(changes), *events.of_rebalances(rebalances)]
 found = view_model.steps(incident, happened, acknowledged)
 
 with components.section("Course", help_text="The cause, what followed, and what was changed."):
@@ -140,8 +149,8 @@ with components.section("Course", help_text="The cause, what followed, and what 
         alt="What happened, in order of time",
         noun="steps",
     )
-    if are_known and changes.is_empty():
-        st.caption("No change of the cluster was seen from 30 min before it to its end.")
+    if are_known and not happened:
+        st.caption("No change of what it is about was seen from 30 min before it to its end.")
 
 with st.expander("Share it"):
     address = (st.context.url or "").partition("?")[0]

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from alerting.rules import folding
 from alerting.rules.inhibition import EARLIER_SECONDS
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
@@ -33,6 +34,12 @@ class Step:
     kind: str
     what: str
     detail: str = ""
+
+
+def as_it_was(incident: Incident) -> Incident:
+    """Return an incident whose alerts are named by what they fired for, whatever is so now."""
+    cause, *symptoms = map(folding.as_it_was, (incident.cause, *incident.symptoms))
+    return replace(incident, cause=cause, symptoms=tuple(symptoms))
 
 
 def steps(
@@ -75,6 +82,17 @@ def steps(
         for one in changes
     ]
     return sorted(found, key=lambda step: (step.at, step.kind))
+
+
+def topics_of(cause: Alert, groups: pl.DataFrame) -> list[str]:
+    """Return the topics that a cause is about: its own, or those that its group reads.
+
+    Groups are rows of ``group_status``.
+    """
+    if "topic" in cause.labels:
+        return [cause.labels["topic"]]
+    of_group = groups.filter(pl.col("group") == cause.labels.get("group", ""))
+    return of_group["topics"].explode().drop_nulls().to_list()
 
 
 def is_before(cause: Alert, symptom: Alert) -> bool:

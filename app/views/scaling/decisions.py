@@ -184,7 +184,7 @@ def items(
         advice, name = from_row(row), row_id(row)
         newer = older.get(name)
         consequence = (advice.subject_kind, advice.subject, _if_nothing(advice))
-        word, at = ("last given", "confirmed_at") if withdrawn else ("since", "valid_from")
+        word, at = ("last given", "confirmed_at") if withdrawn else ("advised", "valid_from")
         found.append(
             Item(
                 id=name,

@@ -33,7 +33,6 @@ for one in given.errors:
 found = given.rows
 polled_at = status_bar.newest_poll_at(view)
 is_stale = polled_at is not None and empty_states.is_stale(view, polled_at)
-unknown = found.filter(pl.col("severity") == AdviceSeverity.UNKNOWN)
 deadlines = {}
 every_given = pl.concat([found, given.withdrawn])
 known = Known()
@@ -44,17 +43,17 @@ except LakeError as unread:
     errors.setdefault(str(unread).partition(":")[0], unread)
 older, every_void = decisions.overtaken(every_given, known, zone=view.zone, now=view.now)
 is_void = every_void.head(found.height)
-changes = decisions.soonest_first(found.filter(advice_cards.IS_CHANGE), deadlines, view.now)
-is_keep = pl.col("kind") == AdviceKind.KEEP
-kept = found.filter(is_keep, ~is_void)
-overtaken = found.filter(is_keep, is_void)
+standing = found.filter(~is_void)
+changes = decisions.soonest_first(standing.filter(advice_cards.IS_CHANGE), deadlines, view.now)
+kept = standing.filter(pl.col("kind") == AdviceKind.KEEP)
+unknown = standing.filter(pl.col("severity") == AdviceSeverity.UNKNOWN)
+overtaken = found.filter(is_void)
 components.headline(
     "Advice cannot be given"
     if found.is_empty() and (errors or given.is_left_out or is_stale)
     else "Advice is being evaluated"
     if given.is_pending
-    else advice_cards.summary(found.filter(~is_void))
-    + (f", {is_void.sum()} older than what is so now" if is_void.any() else ""),
+    else advice_cards.summary(standing),
     "Nothing here is applied: each change is for a person or a pipeline to make.",
 )
 st.caption(current_advice.words(given, view))
@@ -114,8 +113,12 @@ if row is not None:
         older=older.get(decisions.row_id(row)),
     )
 if not overtaken.is_empty():
-    st.caption("What was to be kept as it is, and has changed since:")
-    draw(overtaken, "overtaken", "What was to be kept as it is, and has changed since")
+    with st.expander(
+        f"{count(overtaken.height, 'piece', 'pieces')} of advice older than what is so"
+    ):
+        draw(
+            overtaken, "overtaken", "Advice on what has changed since; the next round advises anew"
+        )
 if not given.withdrawn.is_empty():
     before, newest = (
         clock(at, view.zone, now=view.now)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
 import pytest
 
+from alerting.rules.lifecycle import Alert, State
+from alerting.rules.model import AlertSeverity
 from app.ui.changes import events
 from app.ui.changes.events import Event, Sort
 from lake.schemas.bronze import NAMED_TOPICS
-from lake.schemas.current import OPEN_ALERTS, RECENT_CHANGES
+from lake.schemas.current import RECENT_CHANGES
 from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
@@ -141,16 +144,22 @@ def test_brokers_by_their_number_where_nothing_names_them_any_more() -> None:
 
 
 def test_rebalances_of_one_poll_are_one_event() -> None:
-    given = [("a", 0, "1 member left"), ("a", 1, "1 member joined"), ("b", 2, None)]
+    given = [
+        *(("a", 0, "1 member left", 3, 2), ("a", 1, "1 member joined", 2, 3)),
+        *(("b", 2, None, None, 3), ("c", 3, None, 3, 1), ("c", 4, None, 1, 0)),
+    ]
     frame = pl.DataFrame(
         [
             {"poll_id": poll, "rebalanced_at": START + timedelta(seconds=at), "reason": reason}
-            for poll, at, reason in given
+            | {"members_before": before, "members": members}
+            for poll, at, reason, before, members in given
         ],
         schema=REBALANCES.polars_schema,
     )
     found = events.of_rebalances(frame)
-    assert [(one.at.second, one.detail) for one in found] == [(1, "1 member joined"), (2, "")]
+    assert [(one.at.second, one.detail) for one in found] == [
+        *((1, "1 member joined"), (2, ""), (4, "members 3 → 0"))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -231,16 +240,26 @@ def test_a_name_begins_as_it_is_written() -> None:
     assert one.sentence.startswith("orders.placed")
 
 
-def test_what_fired_is_an_event_and_a_symptom_is_none() -> None:
+def test_what_fired_is_an_event_by_what_it_fired_for() -> None:
     fired = START + timedelta(minutes=5)
-    alerts = pl.DataFrame(
-        [
-            {"what": "Broker 2 is missing", "severity": "critical", "fired_at": fired},
-            {"what": "a is late", "fired_at": fired, "inhibited_by": "x"},
-            {"what": "pending", "fired_at": None},
-            {"what": "old", "fired_at": START - timedelta(minutes=1)},
-        ],
-        schema=OPEN_ALERTS.polars_schema,
+    stopped = Alert(
+        fingerprint="f",
+        rule="GroupStopped",
+        check="stopped",
+        severity=AlertSeverity.CRITICAL,
+        labels={"cluster": "c", "group": "g"},
+        state=State.FIRING,
+        started_at=START.timestamp(),
+        last_true_at=fired.timestamp(),
+        what="g is catching up",
+        fired_at=fired.timestamp(),
     )
-    (found,) = events.of_open_alerts(alerts, START)
-    assert (found.at, found.sentence, found.is_loss) == (fired, "Alert: Broker 2 is missing", True)
+    causes = [
+        stopped,
+        replace(stopped, fired_at=None),
+        replace(stopped, fired_at=START.timestamp() - 60),
+    ]
+    (found,) = events.of_causes(causes, START)
+    assert (found.at, found.sentence, found.is_loss) == (fired, "Alert: g stopped", True)
+    (marked,) = events.of_alerts([stopped], "g")
+    assert (marked.what, marked.detail) == ("stopped", "GroupStopped")

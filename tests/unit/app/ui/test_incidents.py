@@ -108,6 +108,16 @@ def test_what_may_never_fire_is_listed_as_pending(view: View) -> None:
     assert (row.badge.word, row.until) == ("pending", "watch if it lasts, c")
 
 
+def test_a_missing_broker_comes_first_then_what_loses_data() -> None:
+    critical = AlertSeverity.CRITICAL
+    given = [
+        alert("newest", 1900.0, severity=critical, check="stopped"),
+        alert("loses", 1500.0, severity=critical, check="losing_data"),
+        alert("broker", 1000.0, severity=critical, check="broker_missing"),
+    ]
+    assert [one.cause.what for one in incidents(given)] == ["broker", "loses", "newest"]
+
+
 def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> None:
     """Given one set of alerts, then Overview (tables) and Alerts (store) list the same rows."""
     behind = {"labels": {"cluster": "c", "group": "g"}, "check": "falling_behind"}

@@ -87,6 +87,7 @@ def test_what_a_group_does_since_overtakes_its_advice(
         pytest.param(groups(Status.STOPPED, SINCE, at_least=True), id="since when is not known"),
         pytest.param(groups(Status.STOPPED, None), id="never seen otherwise"),
         pytest.param(groups(Status.OK, SINCE), id="it keeps up"),
+        pytest.param(groups(Status.UNKNOWN, SINCE), id="a poll failed"),
         pytest.param(groups(Status.OK, SINCE).clear(), id="not known"),
     ],
 )

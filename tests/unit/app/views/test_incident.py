@@ -15,12 +15,14 @@ from app.ui.incidents import Incident
 from app.views.incident.view_model import (
     after,
     around,
+    as_it_was,
     bars,
     markdown,
     sentence,
     step_rows,
     steps,
     told,
+    topics_of,
     unheeded,
 )
 from lake.schemas.tables import CLUSTER_EVENTS
@@ -87,6 +89,27 @@ def test_what_happened_is_told_in_order_of_time() -> None:
     ]
     assert rows["detail"][0] == "a=1 → a=2"
     assert after(at(1000), at(1000)) == "0 s"
+
+
+def test_it_is_named_by_what_it_fired_for_whatever_is_so_now() -> None:
+    labels = {"cluster": "c", "group": "g"}
+    back = replace(CAUSE, check="stopped", labels=labels, what="g is catching up", detail="10 wait")
+    told_now = as_it_was(Incident(cause=back, symptoms=(CAUSE,)))
+    assert (told_now.cause.what, told_now.cause.detail) == (
+        "g stopped",
+        "g is catching up: 10 wait",
+    )
+    assert told_now.symptoms == (CAUSE,)
+
+
+def test_the_topics_it_is_about_are_its_own_or_those_of_its_group() -> None:
+    groups = pl.DataFrame(
+        {"group": ["g", "h"], "topics": [["a", "b"], ["c"]]},
+        schema_overrides={"topics": pl.List(str)},
+    )
+    about = [{"topic": "t"}, {"group": "g"}, {"group": "gone"}, {"broker": "2"}]
+    found = [topics_of(replace(CAUSE, labels=labels), groups) for labels in about]
+    assert found == [["t"], ["a", "b"], [], []]
 
 
 def test_its_sentence_says_when_it_began_and_ended() -> None:
