@@ -162,7 +162,7 @@ def of_rebalances(rebalances: pl.DataFrame) -> list[Event]:
             at=at,
             sort=Sort.REBALANCES,
             what="rebalance",
-            detail=reason or _members(before, after),
+            detail=", ".join(part for part in (_members(before, after), reason) if part),
         )
         for at, before, after, reason in rows.select(
             "rebalanced_at", "members_before", "members", "reason"
