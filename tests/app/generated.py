@@ -63,11 +63,12 @@ def fill(settings: Settings, *, now: datetime | None = None, gold: bool = True) 
     return end
 
 
-def evaluate(settings: Settings, now: datetime, cluster: str = CLUSTER) -> None:
-    """Write what an alerting service finds of the samples."""
+def evaluate(settings: Settings, *moments: datetime, cluster: str = CLUSTER) -> None:
+    """Write what an alerting service finds of the samples; what lasts fires at a later moment."""
     evaluation = EvaluationInMemory(Lake(settings.lake), RuleSet().rules, watched_since=0.0)
-    rows = evaluation.evaluate(cluster, now.timestamp())
-    CurrentStore(settings.lake).replace_all(cluster, rows)
+    for now in moments:
+        rows = evaluation.evaluate(cluster, now.timestamp())
+        CurrentStore(settings.lake).replace_all(cluster, rows)
 
 
 def write_gold(lake: Lake, table: Table, frame: pl.DataFrame) -> None:

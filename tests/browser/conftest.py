@@ -34,10 +34,13 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     now = datetime.now(UTC)
     ahead = now + timedelta(minutes=10)
     generated.fill(load(config), now=ahead)
-    generated.evaluate(load(config), ahead)
+    # What is pending at first fires at the second evaluation.
+    evaluations = ahead - timedelta(minutes=5), ahead
+    generated.evaluate(load(config), *evaluations)
     # Of queues the newest poll is shown, which none of the future is.
     whole = add_rabbit(add_connect(folder, folder / "connect", ahead), folder / "rabbit", now)
-    alarm(whole, ahead)
+    for at in evaluations:
+        alarm(whole, at)
     add_past(whole)
     with served(whole / "headroom.yaml") as base:
         yield base
