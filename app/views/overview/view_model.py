@@ -37,9 +37,8 @@ def headline(
     """
     symptoms = sum(len(symptoms_of(one)) for one in found)
     folded = f", {count(symptoms, 'symptom')} folded under causes" if symptoms else ""
-    return numbers(
-        found
-    ), f"{_groups_sentence(groups)}. {_brokers_sentence(cluster, brokers_read)}{folded}."
+    detail = f"{_groups_sentence(groups)}. {_brokers_sentence(cluster, brokers_read)}{folded}."
+    return numbers(found), detail
 
 
 def shown(found: Sequence[Incident]) -> tuple[list[Incident], list[Incident]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import polars as pl
@@ -22,19 +22,7 @@ from app.views.group import view_model as group_view_model
 from app.views.overview import view_model as overview_view_model
 from lake.schemas.current import CLUSTER_STATUS, GROUP_PARTITION_STATUS, GROUP_STATUS, OPEN_ALERTS
 from lake.schemas.tables import GROUP_MEMBERS, GROUP_OFFSETS, PARTITIONS
-
-START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
-
-
-def at(second: float) -> datetime:
-    return START + timedelta(seconds=second)
-
-
-def rows(table: Any, *given: dict[str, Any]) -> pl.DataFrame:
-    return pl.DataFrame(
-        [{"cluster": "c", "poll_id": "p", "observed_at": START, **one} for one in given],
-        schema=table.polars_schema,
-    )
+from tests.unit.app.views.made_rows import START, at, rows
 
 
 def statuses(*given: dict[str, Any]) -> pl.DataFrame:
