@@ -71,7 +71,7 @@ def test_a_silent_broker_delays_one_request_and_is_back_by_itself() -> None:
 
         start = time.monotonic()
         assert cluster.ask_all(Deadline(10, 1.0)) == expected
-        assert 0.9 < time.monotonic() - start < 2.0
+        assert 0.9 < time.monotonic() - start < 5.0
         assert set(cluster.wire.failures) == {1}
 
         # Nobody waits for it any more, in this poll or the next ones.
@@ -214,8 +214,8 @@ def test_no_request_outlives_the_poll() -> None:
         cluster = Cluster(stack, fakebroker.silent, fakebroker.silent)
         cluster.meet()
         start = time.monotonic()
-        assert cluster.ask_all(Deadline(0.3, 5.0)) == {0: False, 1: False}
-        assert time.monotonic() - start < 0.7
+        assert cluster.ask_all(Deadline(0.3, 30.0)) == {0: False, 1: False}
+        assert time.monotonic() - start < 10
 
 
 def test_any_asks_the_next_one_where_the_first_is_slow() -> None:
@@ -237,8 +237,8 @@ def test_any_goes_on_at_once_where_the_first_fails() -> None:
     with ExitStack() as stack:
         cluster = Cluster(stack, fakebroker.hangs_up, fakebroker.well)
         start = time.monotonic()
-        assert cluster.wire.any(ask_metadata, Deadline(10, 3.0)).cluster_id == "fake"
-        assert time.monotonic() - start < 0.4
+        assert cluster.wire.any(ask_metadata, Deadline(60, 40.0)).cluster_id == "fake"
+        assert time.monotonic() - start < 10  # one more would be asked after 20 s of silence
 
 
 def test_any_fails_with_the_words_that_say_most() -> None:
@@ -246,8 +246,8 @@ def test_any_fails_with_the_words_that_say_most() -> None:
         cluster = Cluster(stack, fakebroker.silent, fakebroker.speaks_http)
         start = time.monotonic()
         with pytest.raises(ProtocolError, match="the right port"):
-            cluster.wire.any(ask_metadata, Deadline(10, 1.0))
-        assert time.monotonic() - start < 1.6
+            cluster.wire.any(ask_metadata, Deadline(60, 1.0))
+        assert time.monotonic() - start < 10
 
 
 def test_a_broker_that_moved_is_asked_at_its_new_place() -> None:
