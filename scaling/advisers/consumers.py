@@ -109,8 +109,13 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
         return None
     if facts.status.status not in (Status.STOPPED, Status.LOSING_DATA, Status.REWOUND):
         return None
+    before = facts.members_before
+    unknown = None if before else "how many consumers ran before is not known"
     step = "Start the consumers that were there; their number is a question for when they run."
+    if before:
+        step = f"Start {plural(before, 'consumer')}: so many ran before all left."
     if facts.kind == "connect":
+        before, unknown = None, "its connector says how many tasks it has"
         step = (
             "See on the page of Kafka Connect why its connector does not run, and restart it; how "
             "many tasks it needs is a question for when they run."
@@ -122,7 +127,8 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
         Confidence.HIGH,
         f"Nobody consumes and {messages(lag)} wait. {step}",
         current=0,
-        unknown_reason="how many consumers ran before was not looked at",
+        proposed=before,
+        unknown_reason=unknown,
         evidence=flow(facts),
         caveats=of_other_members(facts),
     )

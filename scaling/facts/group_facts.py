@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
@@ -24,6 +25,9 @@ from scaling.facts.capacity import Capacity, CapacityStatus
 
 OBJECTIVE_SECONDS = 300.0
 """The time lag that is not to be exceeded, where nothing else was agreed."""
+
+LEAVING = timedelta(minutes=5)
+"""In so much time the members of a group leave it that is stopped."""
 
 HORIZON_SECONDS = 86400.0
 """How far ahead the next peak is looked for."""
@@ -136,6 +140,7 @@ class GroupFacts:
         type: ``classic``, ``consumer`` (KIP-848) or ``share``.
         assignor: Its protocol, for example ``range``; None is unknown.
         static_members: Members with a group.instance.id; None is unknown.
+        members_before: How many it had before all left; None where some are there, or unknown.
         capacity: What one of its members can process; None where it was not estimated.
         at_most_once: Whether it is known to commit before it handles.
         subscribed: Partitions of each topic that the group still reads.
@@ -152,6 +157,7 @@ class GroupFacts:
     members: int | None = None
     idle_members: int | None = None
     static_members: int | None = None
+    members_before: int | None = None
     capacity: Capacity | None = None
     forecast: Forecast = field(default_factory=Forecast)
     at_most_once: bool = False
@@ -184,6 +190,7 @@ def group_facts(
     now: float | None = None,
     capacity: pl.DataFrame | None = None,
     forecasts: pl.DataFrame | None = None,
+    rebalances: pl.DataFrame | None = None,
     objective: Callable[[str], float] | None = None,
     statuses: Statuses = MappingProxyType({}),
 ) -> dict[GroupKey, GroupFacts]:
@@ -197,6 +204,7 @@ def group_facts(
         now: The present in Unix seconds; where given, old samples say nothing.
         capacity: Rows of ``capacity``.
         forecasts: Rows of ``forecasts`` of the groups' arrival.
+        rebalances: Rows of ``rebalances`` of the last day.
         objective: The time lag that a group is not to exceed, seconds, by its name.
         statuses: What is known of the groups' status already.
     """
@@ -206,6 +214,7 @@ def group_facts(
     holders, transactional = _holders(offsets), _transactional(offsets)
     capacities = {} if capacity is None else _capacities(capacity)
     forecast = {} if forecasts is None else _forecasts(forecasts, now)
+    left = {} if rebalances is None else _members_before(rebalances)
     facts = {}
     for row in of_newest_poll(groups).iter_rows(named=True):
         key = GroupKey(row["cluster"], row["group"])
@@ -238,12 +247,35 @@ def group_facts(
             members=row["members"],
             idle_members=row["idle_members"],
             static_members=row["static_members"],
+            members_before=left.get(key) if row["members"] == 0 else None,
             capacity=capacities.get(key),
             forecast=forecast.get(key, Forecast()),
             objective_seconds=OBJECTIVE_SECONDS if objective is None else objective(key.group),
             windows=of_group,
         )
     return facts
+
+
+def _members_before(rebalances: pl.DataFrame) -> dict[GroupKey, int]:
+    """Return how many members each group had before the last time that all left.
+
+    They may leave one after the other: the most of the minutes before that count.
+    """
+    rows = rebalances.with_columns(
+        pl.col("rebalanced_at")
+        .filter(pl.col("members") == 0)
+        .max()
+        .over("cluster", "group")
+        .alias("at")
+    )
+    of_leaving = rows.filter(
+        pl.col("rebalanced_at").is_between(pl.col("at") - LEAVING, pl.col("at"))
+    )
+    most = of_leaving.group_by("cluster", "group").agg(pl.col("members_before").max())
+    return {
+        GroupKey(cluster, group): number
+        for cluster, group, number in most.filter(pl.col("members_before") > 0).iter_rows()
+    }
 
 
 def _as_known(status: GroupStatus, known: KnownStatus) -> GroupStatus:

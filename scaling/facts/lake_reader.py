@@ -25,6 +25,7 @@ from lake.schemas.tables import (
     GROUP_OFFSETS,
     GROUPS,
     PARTITIONS,
+    REBALANCES,
     TOPICS,
 )
 from lake.storage.current_store import read_statuses
@@ -35,6 +36,7 @@ WINDOW = timedelta(seconds=WINDOW_SECONDS)
 """How much history advice looks at."""
 
 _SETTINGS_AGE = timedelta(days=1)  # topics are written when they change, and hourly
+_REBALANCES_AGE = timedelta(days=1)  # who stopped earlier is no news
 _DERIVED_AGE = timedelta(days=2)  # capacity and forecasts are derived hourly
 _MOMENT = timedelta(seconds=1)
 _OF_PARTITIONS = [
@@ -75,6 +77,11 @@ GROUP_READS: Mapping[str, Read] = {
             *("kind", "members", "idle_members", "static_members", "unknown_reason"),
         ),
     ),
+    "rebalances": Read(
+        table=REBALANCES,
+        columns=("cluster", "group", "observed_at", "rebalanced_at", "members", "members_before"),
+        back=_REBALANCES_AGE,
+    ),
     "capacity": Read(
         table=CAPACITY,
         columns=(
@@ -109,6 +116,7 @@ class GroupFrames:
     Attributes:
         offsets: ``group_offsets`` of the last ten minutes.
         groups: ``groups`` of the same time.
+        rebalances: ``rebalances`` of these groups of the last day; may be empty.
         topics: The newest row of each topic of the clusters, or at least of those that are read.
         partitions: ``partitions`` of the newest poll, the same topics.
         capacity: ``capacity`` of these groups; may be empty.
@@ -120,6 +128,7 @@ class GroupFrames:
 
     offsets: pl.DataFrame = field(default_factory=lambda: GROUP_OFFSETS.empty)
     groups: pl.DataFrame = field(default_factory=lambda: GROUPS.empty)
+    rebalances: pl.DataFrame = field(default_factory=lambda: REBALANCES.empty)
     topics: pl.DataFrame = field(default_factory=lambda: TOPICS.empty)
     partitions: pl.DataFrame = field(default_factory=lambda: PARTITIONS.empty)
     capacity: pl.DataFrame = field(default_factory=lambda: CAPACITY.empty)
@@ -252,6 +261,7 @@ def facts_of(
         now=now.timestamp(),
         capacity=frames.capacity,
         forecasts=frames.forecasts,
+        rebalances=frames.rebalances,
         objective=objective,
         statuses=frames.known_statuses(),
     )

@@ -192,6 +192,20 @@ def test_stopped_group_is_started_not_scaled() -> None:
     assert advice.proposed is None and advice.unknown_reason
 
 
+def test_a_group_that_stopped_is_started_with_as_many_as_ran() -> None:
+    stopped = facts(
+        six(members=0, state="empty", capacity=constant(0.0), backlog=500),
+        holders=lambda p: None,
+        members_before=3,
+    )
+
+    [advice] = advice_on(stopped)
+
+    assert advice.kind is AdviceKind.START_CONSUMERS
+    assert (advice.current, advice.proposed, advice.unknown_reason) == (0, 3, None)
+    assert "Start 3 consumers" in advice.reason
+
+
 def test_connector_of_a_stopped_sink_is_restarted() -> None:
     stopped = facts(
         six(members=0, state="empty", capacity=constant(0.0), backlog=500),

@@ -123,3 +123,13 @@ def test_deadline_is_advice_of_its_own_only_when_near(kept: float, advised: bool
 
     assert (AdviceKind.RETENTION_DEADLINE in kinds(found)) is advised
     assert any("time until retention" in evidence(one) for one in found)
+
+
+def test_whoever_stopped_is_started_before_messages_are_kept_for_longer() -> None:
+    parts = six(members=0, state="empty", capacity=constant(0.0), backlog=5000)
+    stopped = facts(parts, holders=lambda p: None, retention=Retention(seconds=1800.0))
+
+    assert kinds(advice_on(stopped)) == [
+        AdviceKind.START_CONSUMERS,
+        AdviceKind.RETENTION_DEADLINE,
+    ]

@@ -8,7 +8,14 @@ import pytest
 from alerting.inputs.windows import GroupKey
 from alerting.status.group_status import Status
 from lake.schemas.model import Table
-from lake.schemas.tables import BROKERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
+from lake.schemas.tables import (
+    BROKERS,
+    GROUP_OFFSETS,
+    GROUPS,
+    PARTITIONS,
+    REBALANCES,
+    TOPICS,
+)
 from scaling.advice.model import AdviceKind
 from scaling.advisers.recommend import recommend_topic
 from scaling.facts.group_facts import KnownPartition, KnownStatus, group_facts
@@ -131,6 +138,41 @@ def test_group_facts_from_rows() -> None:
     assert found.subscribed == {"orders": 4}
     assert found.topics["orders"].retention.seconds == 3600.0
     assert found.topics["orders"].retention.bytes_per_partition is None
+
+
+@pytest.mark.parametrize(
+    ("courses", "before"),
+    [
+        pytest.param([(0, (3, 0))], 3, id="at once"),
+        pytest.param([(0, (3, 2)), (60, (2, 1)), (70, (1, 0))], 3, id="one after the other"),
+        pytest.param([(0, (9, 0)), (600, (0, 3)), (900, (3, 0))], 3, id="the last time counts"),
+        pytest.param([(0, (None, 0))], None, id="unknown"),
+        pytest.param([(0, (3, 2))], None, id="when they left is not known"),
+        pytest.param([], None, id="nothing known"),
+    ],
+)
+def test_how_many_members_ran_before_all_left(
+    courses: list[tuple[int, tuple[int | None, int]]], before: int | None
+) -> None:
+    rebalances = frame(
+        REBALANCES,
+        [
+            {
+                **at(0),
+                "group": "billing",
+                "rebalanced_at": BEGIN + timedelta(seconds=second),
+                "members_before": first,
+                "members": last,
+            }
+            for second, (first, last) in courses
+        ],
+    )
+    known = (topics(), partitions())
+    gone, there = (
+        group_facts(offsets(), groups(members=members), *known, rebalances=rebalances)[KEY]
+        for members in (0, 2)
+    )
+    assert (gone.members_before, there.members_before) == (before, None)
 
 
 def test_a_group_that_may_commit_once_an_hour_does_not_stall_within_ten_minutes() -> None:
