@@ -215,37 +215,45 @@ class Lake:
         Raises:
             UnreadableTableError: The table or one of its files cannot be read.
         """
-        if table.change_only:
-            return self._read_change_only(table, predicates, since, until, cluster, columns)
-        frame = self.scan(table, since=since, until=until, cluster=cluster)
-        if predicates:
-            frame = frame.filter(*predicates)
         wanted = list(table.polars_schema) if columns is None else columns
         if table.layer != "bronze":
-            return self.collect(table, frame.select(wanted))
-        rows = self.collect(table, frame.select(list(dict.fromkeys([*wanted, *table.identity]))))
-        return table.distinct(rows).select(wanted)
+            frame = self.scan(table, since=since, until=until, cluster=cluster)
+            return self.collect(table, _narrowed(frame, predicates).select(wanted))
+        before, first, needed = since, predicates, table.identity
+        if table.change_only:
+            # Which series are wanted can be asked of the files; what a row says, once it is there.
+            before = None if since is None else since - REWRITTEN_AFTER
+            first = tuple(one for one in predicates if is_of_series(table, one))
+            asked = (name for one in predicates for name in one.meta.root_names())
+            needed = (*asked, *table.series, *NEEDED)
+        names = tuple(dict.fromkeys([*wanted, *needed]))
+        rows = self.as_written(table, first, names, since=before, until=until, cluster=cluster)
+        if not table.change_only:
+            return table.distinct(rows).select(wanted)
+        rows = expand(table, rows, since=since, until=until)
+        return rows.filter(*predicates).sort(table.time, maintain_order=True).select(wanted)
 
-    def _read_change_only(
+    def as_written(
         self,
         table: Table,
-        predicates: tuple[pl.Expr, ...],
+        predicates: Sequence[pl.Expr],
+        columns: Sequence[str],
+        *,
         since: datetime | None,
         until: datetime | None,
         cluster: str | None,
-        columns: list[str] | None,
     ) -> pl.DataFrame:
-        before = None if since is None else since - REWRITTEN_AFTER
-        frame = self.scan(table, since=before, until=until, cluster=cluster)
-        # Which series are wanted can be asked of the files; what a row says, only once it is there.
-        first = [one for one in predicates if set(one.meta.root_names()) <= set(table.series)]
-        if first:
-            frame = frame.filter(pl.all_horizontal(first) | (pl.col("row_kind") == HEARTBEAT))
-        wanted = list(table.polars_schema) if columns is None else columns
-        asked = [name for one in predicates for name in one.meta.root_names()]
-        frame = frame.select(list(dict.fromkeys([*wanted, *asked, *table.series, *NEEDED])))
-        rows = expand(table, self.collect(table, frame), since=since, until=until)
-        return rows.filter(*predicates).sort(table.time, maintain_order=True).select(wanted)
+        """Return rows as they lie in the files, of a change-only table with the heartbeats.
+
+        Raises:
+            UnreadableTableError: The table or one of its files cannot be read.
+        """
+        frame = self.scan(table, since=since, until=until, cluster=cluster)
+        if predicates and table.change_only:
+            frame = frame.filter(pl.all_horizontal(predicates) | (pl.col("row_kind") == HEARTBEAT))
+        else:
+            frame = _narrowed(frame, predicates)
+        return self.collect(table, frame.select(columns))
 
     def written(
         self,
@@ -359,3 +367,12 @@ class Lake:
             raise UnreadableTableError(
                 f"{table.name}: a file of {self.uri(table)} cannot be read: {one_line(error)}"
             ) from error
+
+
+def is_of_series(table: Table, predicate: pl.Expr) -> bool:
+    """Return whether a predicate only asks for series of a table."""
+    return set(predicate.meta.root_names()) <= set(table.series)
+
+
+def _narrowed(frame: pl.LazyFrame, predicates: Sequence[pl.Expr]) -> pl.LazyFrame:
+    return frame.filter(*predicates) if predicates else frame
