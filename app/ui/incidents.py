@@ -43,6 +43,20 @@ class Incident:
         return self.cause.state is State.PENDING
 
     @property
+    def is_recovering(self) -> bool:
+        """Whether all of it that fires is no longer true, and only waits to be resolved."""
+        fires = [one for one in (self.cause, *self.symptoms) if one.state is State.FIRING]
+        return bool(fires) and all(one.is_recovering for one in fires)
+
+    def needs(self, severity: AlertSeverity) -> bool:
+        """Whether somebody is needed for it, as much as a severity says: every count is of these.
+
+        What may never fire, what recovers and what is over needs nobody.
+        """
+        is_open = self.ended_at is None and not self.is_pending and not self.is_recovering
+        return is_open and self.cause.severity is severity
+
+    @property
     def loses_data(self) -> bool:
         """Whether data is lost, or will be, by its checks: deadlines move, and rows should not."""
         every = (self.cause, *self.symptoms)
@@ -58,10 +72,15 @@ class Incident:
 def incidents(alerts: Iterable[Alert]) -> list[Incident]:
     """Group alerts by cause: what is open first, then the worst, then the newest.
 
-    A broker that is missing comes first among its like, then what loses data, or will, and what is
-    pending last. A symptom whose cause is not among the alerts stands for itself.
+    A broker that is missing comes first among its like, then what loses data, or will. What
+    recovers comes after all that fires, and what is pending last. A symptom whose cause is not
+    among the alerts stands for itself.
     """
-    alerts = as_listed(alerts)
+    return _grouped(as_listed(alerts))
+
+
+def _grouped(alerts: Sequence[Alert]) -> list[Incident]:
+    """Group alerts that are as lists show them."""
     known: dict[str, list[Alert]] = {}
     for alert in alerts:
         known.setdefault(alert.fingerprint, []).append(alert)
@@ -88,15 +107,16 @@ def incidents(alerts: Iterable[Alert]) -> list[Incident]:
     )
 
 
-def _urgency(one: Incident) -> tuple[int, int, bool, int]:
+def _urgency(one: Incident) -> tuple[int, int, int, int]:
     # A broker that is gone explains more than any list can fold under it.
     rank = 0 if one.cause.check == "broker_missing" else 1 if one.loses_data else 2
-    return 0, SEVERITIES.index(one.cause.severity), one.is_pending, rank
+    stage = 2 if one.is_pending else 1 if one.is_recovering else 0
+    return 0, stage, SEVERITIES.index(one.cause.severity), rank
 
 
 def of_rows(rows: pl.DataFrame) -> list[Incident]:
-    """Return the incidents of rows of ``open_alerts``."""
-    return with_rows(incidents(map(_alert_of, rows.iter_rows(named=True))), rows)
+    """Return the incidents of rows of ``open_alerts``, which are folded already."""
+    return with_rows(_grouped([_alert_of(row) for row in rows.iter_rows(named=True)]), rows)
 
 
 def with_rows(found: Iterable[Incident], rows: pl.DataFrame) -> list[Incident]:
@@ -128,7 +148,8 @@ def _alert_of(row: Mapping[str, Any]) -> Alert:
     }
     same = (
         *("fingerprint", "rule", "check", "value", "status", "what", "detail", "cause", "step"),
-        *("page", "since", "started_at", "fired_at", "last_true_at", "inhibited_by"),
+        *("page", "since", "started_at", "fired_at", "last_true_at", "recovering_since"),
+        "inhibited_by",
     )
     return Alert(
         **{name: known[name] for name in same},
@@ -182,14 +203,16 @@ def matching(
 
 def numbers(found: Sequence[Incident]) -> str:
     """Say how many need somebody: ``2 things need you now, 3 to watch, 1 pending``."""
+    now, watch = (
+        sum(1 for one in found if one.needs(severity))
+        for severity in (AlertSeverity.CRITICAL, AlertSeverity.WARNING)
+    )
     pending = sum(1 for one in found if one.is_pending)
-    certain = [one.cause.severity for one in found if not one.is_pending]
-    now, watch = certain.count(AlertSeverity.CRITICAL), certain.count(AlertSeverity.WARNING)
     needs = (
         f"{count(now, 'thing needs', 'things need')} you now"
         if now
         else "Nothing needs you now"
-        if watch or pending
+        if watch or pending or any(one.is_recovering for one in found)
         else "Nothing needs you"
     )
     more = ((watch, "to watch"), (pending, "pending"))
@@ -332,7 +355,7 @@ def items(
 
 def badge_of(one: Incident) -> BadgeStyle:
     """Return how an incident is marked."""
-    return badge_style(one.cause.severity, one.cause.state)
+    return badge_style(one.cause.severity, one.cause.state, recovers=one.is_recovering)
 
 
 def symptoms_of(one: Incident) -> list[str]:

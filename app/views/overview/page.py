@@ -10,7 +10,7 @@ from app.data.context import current
 from app.data.history import CLUSTER, DEAD_LETTER
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import clock, count, duration, escape, exact, rate, short, thin
-from app.ui import components, incidents, open_incidents, routes, tables
+from app.ui import components, incidents, open_incidents, present_incidents, routes, tables
 from app.ui.advice import forecast
 from app.ui.browser import items
 from app.ui.changes import deploy_form, events, page_events
@@ -25,16 +25,15 @@ NAMED_SERIES = 5
 CHANGES_SHOWN = 12
 
 view = current()
-groups = cluster = alerts = None
+groups = cluster = found = None
 with components.guarded():
     groups = present.rows(view, GROUP_STATUS)
     cluster = present.rows(view, CLUSTER_STATUS)
-    alerts = present.open_alerts(view)
-if groups is None or cluster is None or alerts is None:
+    found = present_incidents.here(view)
+if groups is None or cluster is None or found is None:
     components.headline("What needs you is not known")
     st.stop()
 
-found = incidents.of_rows(alerts)
 brokers_read = True
 with components.guarded():
     brokers_read = queries.was_read(view, "brokers")
@@ -57,7 +56,7 @@ if len(view.clusters) > 1:
                 pl.concat(
                     present.rows(replace(view, cluster=one), CLUSTER_STATUS) for one in names
                 ),
-                present.every_open_alert(view),
+                present_incidents.everywhere(view),
                 view.now,
             ),
             {

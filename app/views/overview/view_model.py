@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -10,10 +11,9 @@ import polars as pl
 from alerting.rules.model import AlertSeverity
 from alerting.status.model import Status
 from app.data.history import TIME
-from app.data.present import counted
 from app.data.recent_samples import known_sum
 from app.style.format import count, duration, exact, short
-from app.ui.alert_list import CRITICAL, INFO, PENDING, WARNING
+from app.ui.alert_list import CRITICAL, INFO, PENDING, RECOVERING, WARNING
 from app.ui.incidents import Incident, badge_of, numbers, symptoms_of
 
 LISTED, MOST = 4, 10
@@ -57,6 +57,7 @@ def folded(rest: Sequence[Incident]) -> str:
             (CRITICAL, "to act on now"),
             (WARNING, "to watch"),
             (INFO, "to note"),
+            (RECOVERING, "recovering"),
             (PENDING, "pending"),
         )
         if badge in badges
@@ -127,22 +128,26 @@ def growth(frame: pl.DataFrame, value: str) -> str | None:
 
 
 def cluster_rows(
-    names: Sequence[str], status: pl.DataFrame, alerts: pl.DataFrame, now: datetime
+    names: Sequence[str], status: pl.DataFrame, found: Sequence[Incident], now: datetime
 ) -> pl.DataFrame:
     """Return one row a cluster, the one with most to do first.
 
-    Status and alerts are rows of ``cluster_status`` and ``open_alerts`` of all of them.
+    Status is rows of ``cluster_status`` of all of them, and so are the incidents of all.
     """
-    act_now, watch = (
-        counted(alerts, severity).group_by("cluster").agg(pl.len().cast(pl.Int64).alias(name))
-        for severity, name in (
-            (AlertSeverity.CRITICAL, "act_now"),
-            (AlertSeverity.WARNING, "watch"),
-        )
-    )
+    counts = {"act_now": AlertSeverity.CRITICAL, "watch": AlertSeverity.WARNING}
+    numbers_of = {
+        column: Counter(one.cause.labels.get("cluster") for one in found if one.needs(severity))
+        for column, severity in counts.items()
+    }
     is_complete = pl.col("incomplete_groups") == 0
     return (
-        pl.DataFrame({"cluster": names}, schema={"cluster": pl.String})
+        pl.DataFrame(
+            [
+                {"cluster": name} | {column: of[name] for column, of in numbers_of.items()}
+                for name in names
+            ],
+            schema={"cluster": pl.String, "act_now": pl.Int64, "watch": pl.Int64},
+        )
         .join(
             status.select(
                 "cluster",
@@ -157,11 +162,9 @@ def cluster_rows(
             on="cluster",
             how="left",
         )
-        .join(act_now, on="cluster", how="left")
-        .join(watch, on="cluster", how="left")
         .with_columns(
             pl.when(pl.col("cluster").is_in(status["cluster"].implode())).then(
-                pl.col("act_now", "watch").fill_null(0)
+                pl.col("act_now", "watch")
             )
         )
         .sort("act_now", "watch", "cluster", descending=[True, True, False], nulls_last=True)

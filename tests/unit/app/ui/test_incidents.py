@@ -108,6 +108,21 @@ def test_what_may_never_fire_is_listed_as_pending(view: View) -> None:
     assert (row.badge.word, row.until) == ("pending", "watch if it lasts, c")
 
 
+def test_what_recovers_has_a_mark_of_its_own_and_no_number(view: View) -> None:
+    mends = alert("mends", 1900.0, severity=AlertSeverity.CRITICAL, recovering_since=1990.0)
+    unsure = alert("unsure", 1990.0, state=State.PENDING, severity=AlertSeverity.CRITICAL)
+    fires = alert("fires", 1000.0)
+    symptom = alert("too", 1000.0, inhibited_by="over", recovering_since=1990.0)
+    found = incidents([unsure, mends, fires, symptom, alert("over", 900.0, ended=1950.0)])
+    rows = items(found, replace(view, now=NOW))
+    assert [(row.what, row.badge and row.badge.word) for row in rows] == [
+        ("fires", "watch"),
+        *(("mends", "recovering"), ("over", "recovering"), ("unsure", "pending")),
+    ]
+    assert numbers(found) == "Nothing needs you now, 1 to watch, 1 pending"
+    assert numbers(found[1:2]) == "Nothing needs you now"
+
+
 def test_a_missing_broker_comes_first_then_what_loses_data() -> None:
     critical = AlertSeverity.CRITICAL
     given = [
