@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from alerting.checks.model import CheckInput, CheckResult, check
+from alerting.inputs.facts import short_class
 from alerting.status.phrases import messages, plural, rate
 from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, QUEUES
 
@@ -59,11 +60,18 @@ def tasks_failed(given: CheckInput) -> Iterable[CheckResult]:
 
 
 def _connectors(given: CheckInput) -> Iterable[tuple[Mapping[str, Any], str | None]]:
-    """Return the newest row of each connector, and the error of it or of its first failed task."""
+    """Return the newest row of each connector, and the error of it or of its first failed task.
+
+    The exception at the bottom of a trace comes first: the one at the top says of most failures
+    that they were not tolerated.
+    """
     key = ("connect", "connector", "poll_id")
     tasks = given.frames.rows(CONNECTOR_TASKS).filter(pl.col("state") == "FAILED")
-    failed = tasks.drop_nulls("error").reverse()
-    errors = {tuple(found[:3]): found[3] for found in failed.select(*key, "error").iter_rows()}
+    failed = tasks.drop_nulls("error").reverse().select(*key, "error", "cause_class")
+    errors = {
+        tuple(found): f"{short_class(cause)}: {error}" if cause else error
+        for *found, error, cause in failed.iter_rows()
+    }
     for row in given.frames.newest(CONNECTORS).iter_rows(named=True):
         yield row, row["error"] or errors.get(tuple(row[name] for name in key))
 

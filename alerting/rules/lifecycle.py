@@ -31,8 +31,9 @@ LAST_MOMENT = 253_402_300_799.0
 Moment = Annotated[float, Field(ge=0.0, le=LAST_MOMENT)]
 """Unix seconds."""
 
-RECOVERING_SECONDS = 20.0
-"""What fires and is untrue for this long recovers; a shorter dip, such as of one poll, is none."""
+RECOVERING_SHARE = 1 / 3
+"""What fires recovers once it is untrue for this share of the time that its rule keeps it: a dip
+such as of one poll, or of what swings as its rule expects, is none."""
 
 SETTLE_SECONDS = 60.0
 """A symptom whose cause is gone is inhibited this much longer: it may go, too."""
@@ -220,7 +221,7 @@ def _unseen(alert: Alert, evaluation: Evaluation, now: float) -> Alert | None:
     untrue_for = now - alert.last_true_at
     if untrue_for >= alert.keep_firing_for_seconds:
         return replace(alert, state=State.RESOLVED, resolved_at=now, recovering_since=None)
-    if untrue_for < RECOVERING_SECONDS:
+    if untrue_for < RECOVERING_SHARE * alert.keep_firing_for_seconds:
         return alert
     return replace(alert, recovering_since=alert.last_true_at)
 

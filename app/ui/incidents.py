@@ -182,25 +182,6 @@ def _root(alert: Alert, known: Mapping[str, Sequence[Alert]]) -> Alert:
     return alert
 
 
-def matching(
-    found: Iterable[Incident], *, search: str, severities: Sequence[AlertSeverity]
-) -> list[Incident]:
-    """Return the incidents of these severities that name a text, in their cause or a symptom.
-
-    Args:
-        found: The incidents.
-        search: The text; capital letters make no difference. Empty: any.
-        severities: The severities of causes; none: any.
-    """
-    text = search.strip().lower()
-    return [
-        one
-        for one in found
-        if (not severities or one.cause.severity in severities)
-        and any(text in said.what.lower() for said in (one.cause, *one.symptoms))
-    ]
-
-
 def numbers(found: Sequence[Incident]) -> str:
     """Say how many need somebody: ``2 things need you now, 3 to watch, 1 pending``."""
     now, watch = (
@@ -217,24 +198,6 @@ def numbers(found: Sequence[Incident]) -> str:
     )
     more = ((watch, "to watch"), (pending, "pending"))
     return ", ".join([needs, *(f"{number} {word}" for number, word in more if number)])
-
-
-def by_place(found: Iterable[Incident], view: View) -> tuple[list[Incident], list[Incident]]:
-    """Return the incidents that the Overview of the chosen cluster counts, and all others."""
-    places = {view.cluster, *view.sources_beside}
-    here: list[Incident] = []
-    others: list[Incident] = []
-    for one in found:
-        (here if one.cause.labels.get("cluster", view.cluster) in places else others).append(one)
-    return here, others
-
-
-def elsewhere(found: Sequence[Incident]) -> str:
-    """Say how much more there is in other clusters, as a sentence; nothing where there is none."""
-    if not found:
-        return ""
-    said = numbers(found)
-    return f"In other clusters: {said[0].lower()}{said[1:]}. "
 
 
 def subject(labels: Mapping[str, str], page: str | None, what: str) -> Target:
@@ -278,11 +241,29 @@ def last_seen(at: datetime | None, now: datetime, zone: tzinfo, interval_seconds
 
 
 def deadline(at: datetime | None, now: datetime) -> str:
-    """Say how soon messages are deleted; nothing where that is not known, or far away."""
+    """Say how soon unread messages are deleted; nothing where that is not known, or far away.
+
+    A deadline at the edge comes and goes with each evaluation: soon and now are one.
+    """
     if at is None or at - now > DEADLINE_SHOWN:
         return ""
-    left = (at - now).total_seconds()
-    return "data is being lost now" if left < 1 else f"data lost {time_left(left)}"
+    return f"loses data {time_left((at - now).total_seconds())}"
+
+
+def loss(one: Incident, now: datetime, *, it: str = "") -> str:
+    """Say who loses data how soon: the cause itself, as ``it``, or the first that follows from it.
+
+    Nothing where that is not known, or far away.
+    """
+    said = deadline(moment(one.cause.deadline), now)
+    who = it
+    if said and not {"group", "name"} & one.cause.labels.keys():
+        dated = [
+            each for each in one.symptoms if each.deadline is not None and "group" in each.labels
+        ]
+        first = min(dated, key=lambda each: each.deadline or 0.0, default=None)
+        who = it if first is None else first.labels["group"]
+    return " ".join(filter(None, (who, said))) if said else ""
 
 
 def items(
@@ -321,7 +302,7 @@ def items(
         notes = [
             text
             for text, is_so in (
-                (seen or deadline(moment(cause.deadline), view.now), one.ended_at is None),
+                (seen or loss(one, view.now), one.ended_at is None),
                 (f"{SEVERITY_BADGE_STYLES[cause.severity].word} if it lasts", one.is_pending),
                 (cluster, cluster != view.cluster),
                 (f"{by.author} looks after it" if by else "", by is not None),

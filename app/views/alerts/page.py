@@ -21,6 +21,7 @@ from app.ui import (
 from app.ui.browser import items
 from app.ui.tables import Column
 from app.ui.time_axis import axis_from
+from app.views.alerts import view_model
 
 LISTED = 50
 
@@ -54,11 +55,11 @@ causes = {alert.fingerprint: alert.what for alert in alerts.values()}
 # What was resolved a moment ago still explains the symptoms that go on.
 found = [one for one in incidents.incidents(alerts.values()) if one.ended_at is None]
 # The Overview of this cluster has the same number.
-here, elsewhere = incidents.by_place(found, view)
+here, elsewhere = view_model.by_place(found, view)
 components.headline(
     incidents.numbers(here),
     escape(
-        incidents.elsewhere(elsewhere)
+        view_model.elsewhere(elsewhere)
         + alert_list.counts(open_now, len(found), len(silenced), alert_list.rules_sentence(service))
     ),
 )
@@ -94,7 +95,7 @@ if found or past:
             placeholder="every severity",
         )
     shown, past = (
-        incidents.matching(some, search=wanted, severities=severities) for some in (found, past)
+        view_model.matching(some, search=wanted, severities=severities) for some in (found, past)
     )
 if not found:
     components.nothing("Nothing fires, nothing is pending.", icon=":material/check:")

@@ -9,11 +9,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from alerting.rules.model import AlertSeverity
 from alerting.status.descriptions import SCALING_STEP, WAIT_STEP
 from alerting.status.explain import Feature
 from alerting.status.model import Status
-from app.data import present
 from app.data.context import View
 from app.style.format import short
 from app.ui import group_list, incidents, open_alerts, open_incidents, topic_list
@@ -420,7 +418,7 @@ def test_a_cause_that_is_over_says_so_and_is_no_trouble_of_its_group(view: View)
 
 
 def test_what_two_rules_say_alike_of_a_group_stands_in_its_header_once() -> None:
-    said = {"started_at": START, "what": "a will lose data"}
+    said = {"started_at": START, "what": "a loses data soon"}
     found = open_alerts.about(
         alerts(
             *(
@@ -437,7 +435,7 @@ def test_what_two_rules_say_alike_of_a_group_stands_in_its_header_once() -> None
 @pytest.mark.parametrize(
     ("seconds", "until"),
     [
-        pytest.param(-30, "data lost in 1 h", id="so now"),
+        pytest.param(-30, "loses data in 1 h", id="so now"),
         pytest.param(-61, "last seen 07:58", id="kept open, and not so now"),
     ],
 )
