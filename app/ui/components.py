@@ -170,20 +170,17 @@ def tile(
     *,
     delta: str | None = None,
     colour: Badge | Literal["off"] = "off",
-    trend: Sequence[float | None] | None = None,
     help_text: str | None = None,
 ) -> None:
-    """Show a figure with its change and its course.
+    """Show a figure with its change.
 
     Args:
         label: What it is.
         value: The figure, written.
         delta: A clause below it.
-        colour: The colour of the clause and of the line; ``off`` is grey.
-        trend: The course in the chosen range.
+        colour: The colour of the clause; ``off`` is grey.
         help_text: What the figure means, on hover.
     """
-    points = [point for point in trend or [] if point is not None]
     st.metric(
         label,
         value,
@@ -193,7 +190,6 @@ def tile(
         delta_arrow="off",
         border=True,
         height="stretch",
-        chart_data=points if len(points) > 1 else None,
         help=help_text,
     )
 

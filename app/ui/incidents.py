@@ -200,6 +200,12 @@ def numbers(found: Sequence[Incident]) -> str:
     return ", ".join([needs, *(f"{number} {word}" for number, word in more if number)])
 
 
+def needs(found: Sequence[Incident]) -> str:
+    """Return the headline: what to act on first, as it comes, and how many need somebody."""
+    first = next((one.cause.what for one in found if one.needs(AlertSeverity.CRITICAL)), "")
+    return f"{first}. {numbers(found)}" if first else numbers(found)
+
+
 def subject(labels: Mapping[str, str], page: str | None, what: str) -> Target:
     """Return where the thing of an alert is shown."""
     named = {key: labels[key] for key in ("group", "topic", "name") if key in labels}

@@ -11,10 +11,9 @@ import polars as pl
 from alerting.rules.model import AlertSeverity
 from alerting.status.model import Status
 from app.data.history import TIME
-from app.data.recent_samples import known_sum
 from app.style.format import count, duration, exact, short
 from app.ui.alert_list import CRITICAL, INFO, PENDING, RECOVERING, WARNING
-from app.ui.incidents import Incident, badge_of, numbers, symptoms_of
+from app.ui.incidents import Incident, badge_of, needs, symptoms_of
 
 LISTED, MOST = 4, 10
 """Causes that are seen at once: so many at the least, and what is to be acted on up to so many."""
@@ -38,14 +37,20 @@ def headline(
     symptoms = sum(len(symptoms_of(one)) for one in found)
     folded = f", {count(symptoms, 'symptom')} folded under causes" if symptoms else ""
     detail = f"{_groups_sentence(groups)}. {_brokers_sentence(cluster, brokers_read)}{folded}."
-    return numbers(found), detail
+    return needs(found), detail
 
 
 def shown(found: Sequence[Incident]) -> tuple[list[Incident], list[Incident]]:
     """Return which causes are seen at once, and which are folded: never one to act on now."""
-    now = sum(1 for one in found if badge_of(one) is CRITICAL)
+    now = sum(1 for one in found if one.needs(AlertSeverity.CRITICAL))
     seen = min(max(now, LISTED), MOST)
     return list(found[:seen]), list(found[seen:])
+
+
+def with_steps(found: Sequence[Incident]) -> int:
+    """Return how many rows have their step below them: fewer where many are to be acted on."""
+    now = sum(1 for one in found if one.needs(AlertSeverity.CRITICAL))
+    return LISTED if now <= LISTED else LISTED // 2
 
 
 def folded(rest: Sequence[Incident]) -> str:
@@ -103,18 +108,6 @@ def _brokers_sentence(cluster: pl.DataFrame, brokers_read: bool) -> str:
     if missing:
         return f"{missing} of {count(row['brokers'], 'broker')} missing"
     return "All brokers up" if brokers_read else "Whether all brokers are up is not known now"
-
-
-def course(frame: pl.DataFrame, value: str) -> list[float | None]:
-    """Return a value's course for the line in a tile: at most sixty points."""
-    values: list[float | None] = frame.sort(TIME)[value].to_list()
-    every = -(-len(values) // 60) or 1
-    return values[::-1][::every][::-1]
-
-
-def arrivals(letters: pl.DataFrame) -> pl.DataFrame:
-    """Return what arrives in all dead-letter topics; null where that of none is known."""
-    return letters.group_by(TIME).agg(known_sum("arrival_per_second"))
 
 
 def growth(frame: pl.DataFrame, value: str) -> str | None:

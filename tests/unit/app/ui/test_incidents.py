@@ -29,7 +29,7 @@ from app.ui.incidents import (
     timeline_rows,
     with_rows,
 )
-from app.views.alerts.view_model import matching
+from app.views.alerts.view_model import matching, newest_first
 from lake.schemas.current import GROUP_STATUS
 
 NOW = datetime.fromtimestamp(2000.0, UTC)
@@ -256,6 +256,14 @@ def test_the_timeline_has_a_bar_for_the_cause_and_one_for_all_its_symptoms() -> 
     assert [name.strip() for name in rows["what"]] == ["cause", "↳ 18 symptoms of cause"]
     assert rows["severity"].to_list() == ["critical", "warning"]
     assert (rows["to"][1] - rows["from"][1]).total_seconds() == 40.0
+
+
+def test_the_history_is_newest_first_whatever_is_still_open() -> None:
+    old = alert("old", 100.0, severity=AlertSeverity.CRITICAL)
+    symptom = alert("symptom", 1990.0, inhibited_by="old")
+    found = newest_first(incidents([old, symptom, alert("new", 1500.0, 1600.0)]))
+    bars = timeline_rows(found, NOW)["what"].to_list()
+    assert [name.strip() for name in bars] == ["new", "old", "↳ 1 symptom of old"]
 
 
 def test_counts_and_what_is_left_out_are_said() -> None:

@@ -217,14 +217,6 @@ def test_nothing_that_was_measured_is_a_table_without_rows() -> None:
     assert one.rows() == [("lag", "5", "")]
 
 
-def test_arrivals_that_are_not_known_are_not_zero() -> None:
-    letters = pl.DataFrame(
-        {"time": [at(0), at(0), at(60)], "arrival_per_second": [1.0, None, None]}
-    )
-    found = overview_view_model.arrivals(letters).sort("time")
-    assert found["arrival_per_second"].to_list() == [1.0, None]
-
-
 def held(number: int, **given: Any) -> dict[str, Any]:
     return {"group": "g", "topic": "t", "partition": number, "member_id": "m0", **given}
 
@@ -465,6 +457,8 @@ def test_nothing_to_act_on_is_folded_away() -> None:
     seen, rest = overview_view_model.shown(found)
     assert [one.cause.severity for one in seen] == ["critical"] * 7
     assert overview_view_model.folded(rest) == "3 more: 3 to watch"
+    assert incidents.needs(found) == "c0 is late. 7 things need you now, 3 to watch"
+    assert [overview_view_model.with_steps(some) for some in (found, found[3:])] == [2, 4]
     quiet = incidents.of_rows(alerts(*few))
     assert overview_view_model.shown(quiet) == (quiet, [])
     flood = [{"fingerprint": f"c{number}", "severity": "critical"} for number in range(12)]
@@ -486,7 +480,7 @@ def test_the_sentence_of_the_overview() -> None:
     )
     found = incidents.of_rows(alerts({"fingerprint": "a", "severity": "critical"}))
     assert overview_view_model.headline(found, groups, cluster) == (
-        "1 thing needs you now",
+        "a is late. 1 thing needs you now",
         f"Lag total {short(1000)} without 1 group that could not be read in full, "
         "of 2 groups 1 stalled. 1 of 3 brokers missing.",
     )
@@ -503,10 +497,7 @@ def test_the_sentence_of_the_overview() -> None:
     )
 
 
-def test_the_course_of_a_tile_ends_with_the_newest_value() -> None:
-    found = overview_view_model.course(history(lag=list(range(130))), "lag")
-    assert len(found) <= 60
-    assert found[-1] == 129
+def test_how_much_lag_has_grown() -> None:
     assert overview_view_model.growth(history(lag=[None, 5, 9]), "lag") == "+4 in 1 min"
     assert overview_view_model.growth(history(lag=[9, 5, 4]), "lag") == "-5 in 2 min"
     assert overview_view_model.growth(history(lag=[5]), "lag") is None
