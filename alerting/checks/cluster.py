@@ -21,6 +21,7 @@ from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITI
     meaning="1 while a broker that was there is gone",
     labels=("broker",),
     sources=(BROKERS,),
+    hints=(PARTITIONS,),
 )
 def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
     """Return the brokers that are gone."""
@@ -31,11 +32,16 @@ def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
         if is_alive:
             continue
         since = since_when(rows.filter(pl.col("broker_id") == number), is_missing)
+        without = given.partitions.filter(
+            pl.col("replicas").list.contains(number),
+            pl.col("in_sync_replicas").list.contains(number).not_(),
+        ).height
+        lack = f"{plural(without, 'partition')} short of a copy; " if without else ""
         yield CheckResult(
             labels=given.labels(broker=str(number)),
             value=None if is_alive is None else 1.0,
             what=f"Broker {number} is missing",
-            detail=f"{left} of {plural(newest.height, 'broker')} are left.",
+            detail=f"{lack}{left} of {plural(newest.height, 'broker')} are left.",
             since=unix(since) or given.frames.now,
             cause="It crashed, was shut down, or lost its network.",
             step="Find out why it went and start it again; do not restart another broker before "

@@ -273,9 +273,9 @@ def data_loss_deadline(given: CheckInput) -> Iterable[CheckResult]:
                 labels=labels,
                 value=left,
                 may_be_worse=loss.is_unknown,
-                what=f"{key.group} will lose data",
-                detail=f"Retention reaches the oldest unread message of "
-                f"{part.topic}-{part.partition} at the present rates: {loss.reason}.",
+                what=f"{key.group} loses data soon",
+                detail=f"{loss.reason[0].upper()}{loss.reason[1:]}; at these rates retention "
+                f"reaches it on {part.topic}-{part.partition}.",
                 deadline=given.frames.now + left,
                 cause=words.cause or "It is nearly as late as retention is long.",
                 step="Raise the topic's retention until the group has caught up.",
@@ -287,14 +287,14 @@ def data_loss_deadline(given: CheckInput) -> Iterable[CheckResult]:
             yield CheckResult(labels=labels, value=None)
 
 
-_WAITING = "messages that wait (at least 1) while the group's status is"
+_WAITING = "messages that wait (at least 1) while the group is"
 
 OF_SAMPLES = (
-    _status(Status.LOSING_DATA, "lost messages while the group loses data"),
-    _status(Status.STOPPED, f"{_WAITING} STOPPED"),
-    _status(Status.STALLED, f"{_WAITING} STALLED"),
-    _status(Status.FALLING_BEHIND, f"{_WAITING} FALLING_BEHIND"),
-    _status(Status.REWOUND, f"{_WAITING} REWOUND"),
+    _status(Status.LOSING_DATA, "messages that the group lost while it is losing data"),
+    _status(Status.STOPPED, f"{_WAITING} stopped"),
+    _status(Status.STALLED, f"{_WAITING} stalled"),
+    _status(Status.FALLING_BEHIND, f"{_WAITING} falling behind"),
+    _status(Status.REWOUND, f"{_WAITING} rewound"),
     _status(Status.UNKNOWN, "1 while the group's status is not known"),
     objective_missed,
     time_lag,

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from alerting.checks.model import CheckInput, CheckResult, check
+from alerting.inputs.facts import task_failure, without_package
 from alerting.status.phrases import messages, plural, rate
 from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, QUEUES
 
@@ -62,9 +63,10 @@ def _connectors(given: CheckInput) -> Iterable[tuple[Mapping[str, Any], str | No
     """Return the newest row of each connector, and the error of it or of its first failed task."""
     key = ("connect", "connector", "poll_id")
     tasks = given.frames.rows(CONNECTOR_TASKS).filter(pl.col("state") == "FAILED")
-    failed = tasks.drop_nulls("error").reverse()
-    errors = {tuple(found[:3]): found[3] for found in failed.select(*key, "error").iter_rows()}
-    for row in given.frames.newest(CONNECTORS).iter_rows(named=True):
+    failed = tasks.drop_nulls("error").reverse().select(*key, task_failure())
+    errors = {tuple(found[:3]): found[3] for found in failed.iter_rows()}
+    connectors = given.frames.newest(CONNECTORS).with_columns(without_package("error"))
+    for row in connectors.iter_rows(named=True):
         yield row, row["error"] or errors.get(tuple(row[name] for name in key))
 
 
@@ -110,13 +112,15 @@ def queue_target_missing(given: CheckInput) -> Iterable[CheckResult]:
 def queue_backlog(given: CheckInput) -> Iterable[CheckResult]:
     """Return how many messages wait in each queue that is read."""
     for row in _plain_queues(given):
-        ready = row["ready"]
+        ready, delivered = row["ready"], row["deliver_per_second"] or 0.0
+        is_polled = row["consumers"] == 0 and delivered > 0
+        how = " by basic.get, no consumer is registered" if is_polled else ""
         yield CheckResult(
             labels=_queue(given, row),
             value=None if ready is None else float(ready),
             what=f"{messages(ready or 0)} wait in {row['queue']}",
             detail=f"{rate(row['publish_per_second'] or 0.0)} are published, "
-            f"{rate(row['deliver_per_second'] or 0.0)} delivered.",
+            f"{rate(delivered)} delivered{how}.",
             cause="Its consumers are too slow or too few.",
             step="See consumers and their capacity on the Queues page.",
             page="queues",

@@ -115,10 +115,10 @@ def _name(row: Mapping[str, Any]) -> str:
 
 def _detail(given: CheckInput, row: Mapping[str, Any]) -> str:
     success = unix(row["last_success_at"])
-    said = f"{row['error'].rstrip('.')}; " if row["error"] else ""
+    said = f": {row['error'].rstrip('.')}" if row["error"] else ""
     if success is None:
-        return f"{said}it has not worked yet."
-    return f"{said}last success {duration(given.frames.now - success)} ago."
+        return f"It has not worked yet{said}."
+    return f"Last success {duration(given.frames.now - success)} ago{said}."
 
 
 def _intervals_without(success: float | None, frames: Frames, interval: float) -> float | None:

@@ -213,6 +213,7 @@ def _alert_row(
         "started_at": _moment(alert.started_at),
         "fired_at": _moment(alert.fired_at),
         "last_true_at": _moment(alert.last_true_at),
+        "recovering_since": _moment(alert.recovering_since),
         # Its own stays through an evaluation that knows none.
         "deadline_at": _moment(alert.deadline)
         or (

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
-from alerting.status.model import GroupStatus, LagNumbers, PartitionStatus, Status
-from alerting.status.phrases import duration, messages
+from alerting.status.model import GroupStatus, LagNumbers, PartitionStatus, Status, StatusRules
+from alerting.status.on_time import late, on_time
+from alerting.status.phrases import duration
 
 
 class PartitionsClassifiedLater(Sequence[PartitionStatus]):
@@ -48,13 +49,13 @@ def stale(age: float, at: float) -> GroupStatus:
     )
 
 
-def keeps_up(numbers: LagNumbers, unknown: int, parts: Sequence[PartitionStatus]) -> GroupStatus:
+def surely_ok(
+    numbers: LagNumbers, unknown: int, parts: Sequence[PartitionStatus], rules: StatusRules
+) -> GroupStatus:
     """Return the status of a group that is OK without a doubt."""
-    waits = f"{messages(numbers.lag or 0)} wait{'s' if numbers.lag == 1 else ''}"
-    reason = f"Keeps up: {waits}."
     return GroupStatus(
         status=Status.OK,
-        reason=reason,
+        reason=f"{on_time(numbers, rules)}: {late(numbers.lag or 0, None)}.",
         numbers=numbers,
         unknown_partitions=unknown,
         partitions=parts,

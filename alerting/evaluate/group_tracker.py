@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from alerting.evaluate.deferred import PartitionsClassifiedLater, keeps_up, stale
+from alerting.evaluate.deferred import PartitionsClassifiedLater, stale, surely_ok
 from alerting.inputs.polls import (
     NONE,
     PARTITION_LAG,
@@ -162,7 +162,7 @@ class LagWatch:
                     samples=len(self._polls),
                 )
                 parts = PartitionsClassifiedLater(partial(self.classify, group, now))
-                found[key] = keeps_up(numbers, unknown[index], parts)
+                found[key] = surely_ok(numbers, unknown[index], parts, self._rules)
             else:
                 is_ok[index] = False
                 found[key] = self.classify(group, now)

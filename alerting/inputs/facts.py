@@ -15,6 +15,9 @@ RATE_SECONDS = 300.0
 is_missing = pl.col("is_alive").eq(False)
 """Whether a row of ``brokers`` is of a broker that does not answer."""
 
+_PACKAGE = r"^([a-z_$][\w$]*\.)+"
+"""What stands before the name of an exception's class."""
+
 
 def since_when(rows: pl.DataFrame, is_so: pl.Expr) -> datetime | None:
     """Return the first poll of the unbroken run up to the newest in which any row is so.
@@ -126,6 +129,21 @@ def _top(reasons: list[dict[str, Any]] | None) -> tuple[str | None, float | None
 def short_class(name: str) -> str:
     """Return a class without its package: ``ValueError``."""
     return name.rsplit(".", 1)[-1]
+
+
+def without_package(column: str) -> pl.Expr:
+    """Return what an exception says, its class without a package: ``ValueError: no number``."""
+    return pl.col(column).str.replace(_PACKAGE, "")
+
+
+def task_failure() -> pl.Expr:
+    """Return why a task of a connector failed, from rows of ``connector_tasks``.
+
+    The exception at the bottom of its trace comes first: the one at the top says of most failures
+    that they were not tolerated.
+    """
+    error, cause = without_package("error"), without_package("cause_class")
+    return pl.when(cause.is_null()).then(error).otherwise(pl.format("{}: {}", cause, error))
 
 
 def section_rows(collections: pl.DataFrame) -> pl.DataFrame:

@@ -30,8 +30,8 @@ def as_listed(alerts: Iterable[Alert]) -> list[Alert]:
       so from what that follows from.
     - Each row above data that will be lost has the earliest deadline, and is as severe as the worst
       alert of it that fires.
-    - A cause that is over is as severe as the worst symptom that goes on.
-    - A row is pending only if all of it is.
+    - A cause that is over, or recovers, is as severe as the worst symptom that goes on.
+    - A row is pending only if all of it is, and recovers only if nothing of it goes on.
     - What is over is named by what it was, and as severe as it was.
     """
     listed = [_calm(alert) for alert in alerts]
@@ -147,13 +147,20 @@ def _causes(alert: Alert, newest: Mapping[str, Alert]) -> list[str]:
 def _with_symptoms(alert: Alert, symptoms: Sequence[Alert]) -> Alert:
     """Return a cause as its row shows it, from its symptoms that go on."""
     is_over = alert.state is State.RESOLVED
+    going_on = [one for one in symptoms if not one.is_recovering]
+    is_mended = is_over or (alert.is_recovering and any(map(_fires, going_on)))
     checks = _LED if alert.check in _LEADING else {_LOSS}
-    led = [*([] if is_over else [alert]), *(one for one in symptoms if one.check in checks)]
-    told = symptoms if is_over else led
+    led = [*([] if is_over else [alert]), *(one for one in going_on if one.check in checks)]
+    told = (going_on or symptoms) if is_mended else led
     fires = [one for one in told if one.state is not State.PENDING or alert.state is one.state]
     return replace(
         alert,
         severity=worst(one.severity for one in fires or [alert]),
         step=OVER_STEP if is_over else alert.step,
         deadline=min((one.deadline for one in led if one.deadline is not None), default=None),
+        recovering_since=None if is_mended else alert.recovering_since,
     )
+
+
+def _fires(alert: Alert) -> bool:
+    return alert.state is State.FIRING

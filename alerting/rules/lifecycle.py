@@ -31,6 +31,10 @@ LAST_MOMENT = 253_402_300_799.0
 Moment = Annotated[float, Field(ge=0.0, le=LAST_MOMENT)]
 """Unix seconds."""
 
+RECOVERING_SHARE = 1 / 3
+"""What fires recovers once it is untrue for this share of the time that its rule keeps it: a dip
+such as of one poll, or of what swings as its rule expects, is none."""
+
 SETTLE_SECONDS = 60.0
 """A symptom whose cause is gone is inhibited this much longer: it may go, too."""
 
@@ -52,6 +56,8 @@ class Alert:
         started_at: First sight: with the fingerprint, its identity.
         fired_at: When it began to fire; None while it is pending.
         no_data_since: Since when nothing is known of the thing; None: it is seen.
+        recovering_since: When it was last true, of one that fires on for the time that its rule
+            keeps it; None: it is true, or has not been untrue for long enough.
         inhibited_by: Fingerprint of the cause that inhibits it; None: it stands for itself.
         inhibited_until: Until when it is inhibited although its cause is gone.
         deadline: When messages are deleted, as it was known last; None: never known.
@@ -69,6 +75,7 @@ class Alert:
     fired_at: Moment | None = None
     resolved_at: Moment | None = None
     no_data_since: Moment | None = None
+    recovering_since: Moment | None = None
     keep_firing_for_seconds: float = 0.0
     flaps: int = 0
     inhibited_by: str | None = None
@@ -93,6 +100,11 @@ class Alert:
     def is_inhibited(self) -> bool:
         """Whether it is inhibited under a cause."""
         return self.inhibited_by is not None
+
+    @property
+    def is_recovering(self) -> bool:
+        """Whether it is no longer true, and only waits to be resolved."""
+        return self.state is State.FIRING and self.recovering_since is not None
 
     @property
     def began_at(self) -> float:
@@ -173,6 +185,7 @@ def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
         fired_at=alert.fired_at if alert.fired_at is not None else now if fires else None,
         last_true_at=now,
         no_data_since=None,
+        recovering_since=None,
         keep_firing_for_seconds=_damped(rule.keep_firing_for_seconds, alert.flaps),
         value=seen.value,
         status=seen.status,
@@ -205,9 +218,12 @@ def _unseen(alert: Alert, evaluation: Evaluation, now: float) -> Alert | None:
     alert = replace(alert, no_data_since=None)
     if alert.state is State.PENDING:
         return None
-    if now - alert.last_true_at < alert.keep_firing_for_seconds:
+    untrue_for = now - alert.last_true_at
+    if untrue_for >= alert.keep_firing_for_seconds:
+        return replace(alert, state=State.RESOLVED, resolved_at=now, recovering_since=None)
+    if untrue_for < RECOVERING_SHARE * alert.keep_firing_for_seconds:
         return alert
-    return replace(alert, state=State.RESOLVED, resolved_at=now)
+    return replace(alert, recovering_since=alert.last_true_at)
 
 
 def _with_cause(alert: Alert, cause: str | None, alerts: Alerts, now: float) -> Alert:

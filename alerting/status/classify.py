@@ -9,6 +9,7 @@ from alerting.status.departures import came_and_went, went_one_by_one
 from alerting.status.features import Measurement, lateness_made_good
 from alerting.status.model import LagNumbers, PartitionStatus, PartitionWindow, Status, StatusRules
 from alerting.status.no_data import unreadable
+from alerting.status.on_time import late, on_time
 from alerting.status.phrases import count, duration, messages, rate
 from alerting.status.stall_timeout import stall_timeout
 from alerting.status.trend import Trend
@@ -79,7 +80,7 @@ def _lost(found: Measurement) -> StatusDecision | None:
     lost, overtaken = found.lost_messages, found.overtaken
     if not lost:
         return None
-    text = f"Losing data: retention deleted {messages(lost)} that the group had not committed"
+    text = f"{messages(lost)} lost: retention deleted what the group had not committed"
     if overtaken is not None and overtaken.times > 1:
         text += f", the most of {overtaken.times} times in the last {duration(found.span_seconds)}"
     before_window = overtaken is None or overtaken.messages < lost
@@ -155,8 +156,8 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         if found.waiting.returns and found.waiting_seconds >= rules.half_window_seconds:
             return StatusDecision(
                 status=Status.STOPPED,
-                reason="Stopped: its members came back, committed nothing and left again; "
-                f"{messages(lag)} wait.",
+                reason=f"{late(lag, found.behind_seconds)}: its members came back, committed "
+                "nothing and left again.",
                 since=found.waiting.since,
             )
         return StatusDecision(
@@ -176,10 +177,10 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
             since=absence.since,
         )
     arrival = found.recent.arrival_per_second if found.recent else None
-    flow = f" and {rate(arrival)} more arrive" if arrival else ""
+    flow = f", {rate(arrival)} more arrive" if arrival else ""
     return StatusDecision(
         status=Status.STOPPED,
-        reason=f"Stopped: nobody consumes, {messages(lag)} wait{flow}.",
+        reason=f"{late(lag, found.behind_seconds)}{flow}: nobody consumes.",
         since=absence.since,
     )
 
@@ -213,7 +214,7 @@ def _stalled(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDeci
         while_ = "nothing arrives"
     return StatusDecision(
         status=Status.STALLED,
-        reason=f"Stalled: no commit for {duration(waiting)} with {lag} waiting, while {while_}.",
+        reason=f"No commit for {duration(waiting)} with {lag} waiting, while {while_}.",
         since=since,
     )
 
@@ -232,7 +233,8 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
             since=waiting.since,
         )
     keeps_up = StatusDecision(
-        status=Status.OK, reason=f"Keeps up: {_flow(trend)}{_waits(lag, behind)}."
+        status=Status.OK,
+        reason=f"{on_time(numbers_of(found), rules)}: {_flow(trend)}{_waits(lag, behind)}.",
     )
     is_small = lag <= rules.minimum_messages or (behind is not None and behind < material)
     if is_small and (found.last_advance_at is not None or trend is not None):
@@ -288,7 +290,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         )
         return StatusDecision(
             status=Status.FALLING_BEHIND,
-            reason=f"Falling behind: {_flow(trend)}{_waits(lag, behind)}.",
+            reason=f"{late(lag, behind)}, falling behind: {_flow(trend)}.",
             since=growth.since if growth is not None else found.lowest_at,
             is_lasting=is_late or is_lasting,
         )
@@ -297,21 +299,21 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         left = "" if drain is None else f", drained in {duration(drain)}"
         return StatusDecision(
             status=Status.CATCHING_UP,
-            reason=f"Catching up: {_flow(trend)}{_waits(lag, behind)}{left}.",
+            reason=f"{late(lag, behind)}, catching up{left}: {_flow(trend)}.",
             since=found.highest_at,
         )
     if found.shrinks_since is not None:
         return StatusDecision(
             status=Status.CATCHING_UP,
-            reason=f"Catching up slowly: {_flow(trend)}{_waits(lag, behind)}, less than before for "
-            f"{duration(found.newest.at - found.shrinks_since)}.",
+            reason=f"{late(lag, behind)}, catching up slowly for "
+            f"{duration(found.newest.at - found.shrinks_since)}: {_flow(trend)}.",
             since=found.shrinks_since,
         )
     if growth is not None and is_lasting:
         return StatusDecision(
             status=Status.FALLING_BEHIND,
-            reason=f"Falling behind slowly, by {messages(growth.messages)} in "
-            f"{duration(growth.seconds)}: {_flow(trend)}{_waits(lag, behind)}.",
+            reason=f"{late(lag, behind)}, falling behind slowly, by "
+            f"{messages(growth.messages)} in {duration(growth.seconds)}: {_flow(trend)}.",
             since=growth.since,
             is_lasting=True,
         )
@@ -321,7 +323,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     if behind is not None and behind >= steady and direction == 0:
         return StatusDecision(
             status=Status.FALLING_BEHIND,
-            reason=f"Not catching up: {_flow(trend)}{_waits(lag, behind)}, and it does not shrink.",
+            reason=f"{late(lag, behind)}, not catching up: {_flow(trend)}.",
             since=found.first_at,
             is_lasting=stays_late
             and found.newest.at - found.working_since >= rules.lasting_seconds

@@ -23,6 +23,7 @@ from alerting.status.model import (
     Status,
     StatusRules,
 )
+from alerting.status.on_time import late, on_time
 from alerting.status.phrases import duration, messages, plural, rate
 
 __all__ = [
@@ -105,7 +106,7 @@ def group_status(
     over = (numbers.behind_seconds or 0.0) - rules.objective_seconds if is_lasting else 0.0
     return GroupStatus(
         status=worst.status,
-        reason=_group_sentence(worst, alike, deciding, numbers, unknown),
+        reason=_group_sentence(worst, alike, deciding, numbers, unknown, rules),
         since=first.since if first else None,
         began_before_window=first.began_before_window if first else False,
         numbers=numbers,
@@ -213,58 +214,52 @@ def _group_sentence(
     deciding: Sequence[PartitionStatus],
     numbers: LagNumbers,
     unknown: int,
+    rules: StatusRules,
 ) -> str:
     lag = numbers.lag or 0
     missing = f"; the lag of {plural(unknown, 'partition')} is unknown" if unknown else ""
     where = f"{worst.topic}-{worst.partition}"
     many = len(deciding) > 1
     of_all = f"{len(alike)} of {plural(len(deciding), 'partition')}"
-    behind = numbers.behind_seconds
-    late = f" ({duration(behind)} behind)" if behind else ""
-    flow = ""
-    if numbers.arrival_per_second is not None and numbers.consumption_per_second is not None:
-        flow = (
-            f"{rate(numbers.arrival_per_second)} arrive, "
-            f"{rate(numbers.consumption_per_second)} consumed; "
-        )
     if not many:
         return worst.reason
+    how_late = late(lag, numbers.behind_seconds)
+    arrival, consumption = numbers.arrival_per_second, numbers.consumption_per_second
+    is_known = arrival is not None and consumption is not None
+    flow = f": {rate(arrival or 0)} arrive, {rate(consumption or 0)} consumed" if is_known else ""
+    waiting = f"{flow}{'; ' if flow else ': '}{how_late}{missing}"
     match worst.status:
         case Status.OK:
             if numbers.members == 0 and lag and not numbers.consumption_per_second:
-                return f"Nobody consumes at the moment: {flow}{messages(lag)} wait{late}{missing}."
-            return f"Keeps up: {flow}{messages(lag)} wait{late}{missing}."
+                return f"Nobody consumes at the moment{waiting}."
+            return f"{on_time(numbers, rules)}{waiting}."
         case Status.CATCHING_UP:
             left = (
                 f", drained in {duration(numbers.drain_seconds)}" if numbers.drain_seconds else ""
             )
             return (
-                f"Catching up on {of_all}: {flow}{messages(lag)} wait{late}{left}{missing}; "
-                f"furthest behind is {where}."
+                f"{how_late}, catching up on {of_all}{left}{flow}; furthest behind is "
+                f"{where}{missing}."
             )
         case Status.FALLING_BEHIND:
-            return (
-                f"Falling behind on {of_all}: {flow}{messages(lag)} wait{late}{missing}; "
-                f"worst is {where}."
-            )
+            return f"{how_late}, falling behind on {of_all}{flow}; worst is {where}{missing}."
         case Status.STALLED:
             waited = duration(worst.numbers.without_commit_seconds or 0.0)
             waits = sum(decision.numbers.lag or 0 for decision in alike)
             return (
-                f"Stalled on {of_all} ({where}): no commit for {waited} with {messages(waits)} "
-                f"waiting there{missing}."
+                f"No commit for {waited} with {messages(waits)} waiting on {of_all} "
+                f"({where}){missing}."
             )
         case Status.STOPPED:
             more = numbers.arrival_per_second
-            arriving = f" and {rate(more)} more arrive" if more else ""
-            return f"Stopped: nobody consumes, {messages(lag)} wait on {of_all}{arriving}{missing}."
+            arriving = f", {rate(more)} more arrive" if more else ""
+            return f"{how_late} on {of_all}{arriving}: nobody consumes{missing}."
         case Status.REWOUND:
-            return f"Rewound on {of_all}; {where}: {worst.reason[0].lower()}{worst.reason[1:]}"
+            return f"{worst.reason.rstrip('.')} on {where}; {of_all} were rewound{missing}."
         case Status.LOSING_DATA:
             return (
-                f"Losing data on {of_all}: retention deleted "
-                f"{messages(numbers.lost_messages or 0)} that the group had not committed, most "
-                f"on {where}{missing}."
+                f"{messages(numbers.lost_messages or 0)} lost on {of_all}, most on {where}: "
+                f"retention deleted what the group had not committed{missing}."
             )
         case Status.UNKNOWN:
             return f"Unknown on {of_all}; {where}: {worst.reason.removeprefix('Unknown: ')}"

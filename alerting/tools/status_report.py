@@ -102,6 +102,7 @@ def print_status(console: Console, found: dict[str, Any]) -> None:
                 text
                 for text, is_so in (
                     ("no data", row["no_data_since"] is not None),
+                    ("recovering", row["recovering_since"] is not None),
                     ("silenced", row["is_silenced"]),
                     (f"acknowledged by {row['acknowledged_by']}", row["acknowledged_by"]),
                     (f"under {row['cause_alert']}", row["cause_alert"]),

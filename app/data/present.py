@@ -15,8 +15,6 @@ from pathlib import Path
 import polars as pl
 import streamlit as st
 
-from alerting.rules.lifecycle import State
-from alerting.rules.model import AlertSeverity
 from app.data import evaluation
 from app.data.context import View
 from app.data.visible_lake import VisibleCurrentStore
@@ -58,19 +56,6 @@ def every_open_alert(view: View) -> pl.DataFrame:
     """Return the open alerts of all clusters and sources that the viewer sees."""
     others = [replace(view, cluster=name) for name in view.clusters if name != view.cluster]
     return pl.concat([open_alerts(view), *(rows(one, OPEN_ALERTS) for one in others)])
-
-
-def counted(alerts: pl.DataFrame, severity: AlertSeverity) -> pl.DataFrame:
-    """Return the rows of ``open_alerts`` that count as needing somebody, of one severity.
-
-    These are causes, and what stands for itself, without what may never fire.
-    """
-    is_open = alerts["fingerprint"].implode()
-    return alerts.filter(
-        ~pl.col("inhibited_by").is_in(is_open).fill_null(value=False),
-        pl.col("state").ne_missing(State.PENDING.value),
-        pl.col("severity") == severity.value,
-    )
 
 
 def evaluated_at(view: View) -> datetime | None:

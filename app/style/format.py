@@ -62,6 +62,13 @@ def rate(per_second: float | None) -> str:
     return f"{_significant(per_second * _HOUR)}/h"
 
 
+def per_minute(per_second: float | None) -> str:
+    """Write a rate a minute, for what is rare: its unit stays as it comes and goes."""
+    if per_second is None or not isfinite(per_second):
+        return UNKNOWN
+    return f"{short(per_second * _MINUTE)}/min"
+
+
 def change(per_second: float | None) -> str:
     """Write by how much a rate differs, with its sign: ``+14/min``."""
     return f"+{rate(per_second)}" if per_second is not None and per_second > 0 else rate(per_second)

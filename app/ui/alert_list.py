@@ -51,6 +51,13 @@ PENDING = BadgeStyle(
     colour="gray",
     meaning="True, but not for as long as its rule asks: it may never fire.",
 )
+RECOVERING = BadgeStyle(
+    word="recovering",
+    symbol="◐",
+    icon=":material/healing:",
+    colour="gray",
+    meaning="No longer true, and resolved unless it comes back soon.",
+)
 DELIVERS, WAITS, FAILS = (
     theme.OK,
     BadgeStyle(
@@ -89,9 +96,11 @@ _ALERT_SCHEMA = pl.Schema(
 )
 
 
-def badge_style(severity: str, state: str) -> BadgeStyle:
-    """Return how an alert is marked: one that may never fire needs nobody yet."""
-    return PENDING if state == State.PENDING else SEVERITY_BADGE_STYLES[AlertSeverity(severity)]
+def badge_style(severity: str, state: str, *, recovers: bool) -> BadgeStyle:
+    """Return how an alert is marked: one that may never fire, or is mended, needs nobody."""
+    if state == State.PENDING:
+        return PENDING
+    return RECOVERING if recovers else SEVERITY_BADGE_STYLES[AlertSeverity(severity)]
 
 
 def moment(at: float | None) -> datetime | None:
@@ -101,12 +110,13 @@ def moment(at: float | None) -> datetime | None:
 
 def counts(alerts: Sequence[Alert], causes: int, silenced: int, rules: str) -> str:
     """Return how many alerts are open, in a sentence below the headline."""
-    firing = sum(1 for alert in alerts if alert.state is State.FIRING)
+    pending = sum(1 for alert in alerts if alert.state is State.PENDING)
+    recovering = sum(1 for alert in alerts if alert.is_recovering)
     symptoms = len(alerts) - causes
     parts = [
         f"{count(len(alerts), 'alert')} open, "
         f"{count(symptoms, 'symptom')} of them folded under {count(causes, 'cause')}",
-        f"{len(alerts) - firing} pending, {silenced} silenced",
+        f"{pending} pending, {recovering} recovering, {silenced} silenced",
         *([rules] if rules else []),
     ]
     return f"{'; '.join(parts)}."
@@ -175,7 +185,11 @@ def alert_rows(
                 "rule": alert.rule,
                 "id": alert.id[:8],
                 "ended_at": moment(end),
-                "state": "inhibited" if alert.is_inhibited else alert.state.value,
+                "state": "inhibited"
+                if alert.is_inhibited
+                else "recovering"
+                if alert.is_recovering
+                else alert.state.value,
             }
         )
     return pl.DataFrame(rows, schema=_ALERT_SCHEMA)

@@ -13,13 +13,12 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from alerting.rules.model import AlertSeverity
-from app.data import present
 from app.data.context import View, current
 from app.style.charts.base import CONFIG
 from app.style.charts.words import in_words
 from app.style.format import duration, escape
 from app.style.theme import Badge, BadgeStyle
-from app.ui import routes
+from app.ui import present_incidents, routes
 from lake.errors import LakeError
 
 _BROKEN = "_broken_tables"
@@ -38,8 +37,8 @@ def begin_page() -> None:
 def tab_title(view: View, *parts: str) -> None:
     """Name the browser's tab; before the name stands how many causes are to be acted on now."""
     try:
-        act_now = present.counted(present.open_alerts(view), AlertSeverity.CRITICAL)
-        number: int | str = act_now.height
+        open_now = present_incidents.here(view)
+        number: int | str = sum(1 for one in open_now if one.needs(AlertSeverity.CRITICAL))
     except LakeError:
         number = "?"
     said = " · ".join([*parts, "Headroom"])
@@ -171,20 +170,17 @@ def tile(
     *,
     delta: str | None = None,
     colour: Badge | Literal["off"] = "off",
-    trend: Sequence[float | None] | None = None,
     help_text: str | None = None,
 ) -> None:
-    """Show a figure with its change and its course.
+    """Show a figure with its change.
 
     Args:
         label: What it is.
         value: The figure, written.
         delta: A clause below it.
-        colour: The colour of the clause and of the line; ``off`` is grey.
-        trend: The course in the chosen range.
+        colour: The colour of the clause; ``off`` is grey.
         help_text: What the figure means, on hover.
     """
-    points = [point for point in trend or [] if point is not None]
     st.metric(
         label,
         value,
@@ -194,7 +190,6 @@ def tile(
         delta_arrow="off",
         border=True,
         height="stretch",
-        chart_data=points if len(points) > 1 else None,
         help=help_text,
     )
 

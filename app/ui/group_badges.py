@@ -60,7 +60,7 @@ BADGE_STYLES: dict[Status, BadgeStyle] = {
         symbol="✓",
         icon=":material/check:",
         colour="gray",
-        meaning="The group keeps up.",
+        meaning="The group is on time, or nothing waits.",
     ),
 }
 """Every status of a group, worst first."""

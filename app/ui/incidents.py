@@ -43,6 +43,20 @@ class Incident:
         return self.cause.state is State.PENDING
 
     @property
+    def is_recovering(self) -> bool:
+        """Whether all of it that fires is no longer true, and only waits to be resolved."""
+        fires = [one for one in (self.cause, *self.symptoms) if one.state is State.FIRING]
+        return bool(fires) and all(one.is_recovering for one in fires)
+
+    def needs(self, severity: AlertSeverity) -> bool:
+        """Whether somebody is needed for it, as much as a severity says: every count is of these.
+
+        What may never fire, what recovers and what is over needs nobody.
+        """
+        is_open = self.ended_at is None and not self.is_pending and not self.is_recovering
+        return is_open and self.cause.severity is severity
+
+    @property
     def loses_data(self) -> bool:
         """Whether data is lost, or will be, by its checks: deadlines move, and rows should not."""
         every = (self.cause, *self.symptoms)
@@ -58,10 +72,15 @@ class Incident:
 def incidents(alerts: Iterable[Alert]) -> list[Incident]:
     """Group alerts by cause: what is open first, then the worst, then the newest.
 
-    A broker that is missing comes first among its like, then what loses data, or will, and what is
-    pending last. A symptom whose cause is not among the alerts stands for itself.
+    A broker that is missing comes first among its like, then what loses data, or will. What
+    recovers comes after all that fires, and what is pending last. A symptom whose cause is not
+    among the alerts stands for itself.
     """
-    alerts = as_listed(alerts)
+    return _grouped(as_listed(alerts))
+
+
+def _grouped(alerts: Sequence[Alert]) -> list[Incident]:
+    """Group alerts that are as lists show them."""
     known: dict[str, list[Alert]] = {}
     for alert in alerts:
         known.setdefault(alert.fingerprint, []).append(alert)
@@ -88,15 +107,16 @@ def incidents(alerts: Iterable[Alert]) -> list[Incident]:
     )
 
 
-def _urgency(one: Incident) -> tuple[int, int, bool, int]:
+def _urgency(one: Incident) -> tuple[int, int, int, int]:
     # A broker that is gone explains more than any list can fold under it.
     rank = 0 if one.cause.check == "broker_missing" else 1 if one.loses_data else 2
-    return 0, SEVERITIES.index(one.cause.severity), one.is_pending, rank
+    stage = 2 if one.is_pending else 1 if one.is_recovering else 0
+    return 0, stage, SEVERITIES.index(one.cause.severity), rank
 
 
 def of_rows(rows: pl.DataFrame) -> list[Incident]:
-    """Return the incidents of rows of ``open_alerts``."""
-    return with_rows(incidents(map(_alert_of, rows.iter_rows(named=True))), rows)
+    """Return the incidents of rows of ``open_alerts``, which are folded already."""
+    return with_rows(_grouped([_alert_of(row) for row in rows.iter_rows(named=True)]), rows)
 
 
 def with_rows(found: Iterable[Incident], rows: pl.DataFrame) -> list[Incident]:
@@ -128,7 +148,8 @@ def _alert_of(row: Mapping[str, Any]) -> Alert:
     }
     same = (
         *("fingerprint", "rule", "check", "value", "status", "what", "detail", "cause", "step"),
-        *("page", "since", "started_at", "fired_at", "last_true_at", "inhibited_by"),
+        *("page", "since", "started_at", "fired_at", "last_true_at", "recovering_since"),
+        "inhibited_by",
     )
     return Alert(
         **{name: known[name] for name in same},
@@ -161,57 +182,28 @@ def _root(alert: Alert, known: Mapping[str, Sequence[Alert]]) -> Alert:
     return alert
 
 
-def matching(
-    found: Iterable[Incident], *, search: str, severities: Sequence[AlertSeverity]
-) -> list[Incident]:
-    """Return the incidents of these severities that name a text, in their cause or a symptom.
-
-    Args:
-        found: The incidents.
-        search: The text; capital letters make no difference. Empty: any.
-        severities: The severities of causes; none: any.
-    """
-    text = search.strip().lower()
-    return [
-        one
-        for one in found
-        if (not severities or one.cause.severity in severities)
-        and any(text in said.what.lower() for said in (one.cause, *one.symptoms))
-    ]
-
-
 def numbers(found: Sequence[Incident]) -> str:
     """Say how many need somebody: ``2 things need you now, 3 to watch, 1 pending``."""
+    now, watch = (
+        sum(1 for one in found if one.needs(severity))
+        for severity in (AlertSeverity.CRITICAL, AlertSeverity.WARNING)
+    )
     pending = sum(1 for one in found if one.is_pending)
-    certain = [one.cause.severity for one in found if not one.is_pending]
-    now, watch = certain.count(AlertSeverity.CRITICAL), certain.count(AlertSeverity.WARNING)
     needs = (
         f"{count(now, 'thing needs', 'things need')} you now"
         if now
         else "Nothing needs you now"
-        if watch or pending
+        if watch or pending or any(one.is_recovering for one in found)
         else "Nothing needs you"
     )
     more = ((watch, "to watch"), (pending, "pending"))
     return ", ".join([needs, *(f"{number} {word}" for number, word in more if number)])
 
 
-def by_place(found: Iterable[Incident], view: View) -> tuple[list[Incident], list[Incident]]:
-    """Return the incidents that the Overview of the chosen cluster counts, and all others."""
-    places = {view.cluster, *view.sources_beside}
-    here: list[Incident] = []
-    others: list[Incident] = []
-    for one in found:
-        (here if one.cause.labels.get("cluster", view.cluster) in places else others).append(one)
-    return here, others
-
-
-def elsewhere(found: Sequence[Incident]) -> str:
-    """Say how much more there is in other clusters, as a sentence; nothing where there is none."""
-    if not found:
-        return ""
-    said = numbers(found)
-    return f"In other clusters: {said[0].lower()}{said[1:]}. "
+def needs(found: Sequence[Incident]) -> str:
+    """Return the headline: what to act on first, as it comes, and how many need somebody."""
+    first = next((one.cause.what for one in found if one.needs(AlertSeverity.CRITICAL)), "")
+    return f"{first}. {numbers(found)}" if first else numbers(found)
 
 
 def subject(labels: Mapping[str, str], page: str | None, what: str) -> Target:
@@ -255,11 +247,29 @@ def last_seen(at: datetime | None, now: datetime, zone: tzinfo, interval_seconds
 
 
 def deadline(at: datetime | None, now: datetime) -> str:
-    """Say how soon messages are deleted; nothing where that is not known, or far away."""
+    """Say how soon unread messages are deleted; nothing where that is not known, or far away.
+
+    A deadline at the edge comes and goes with each evaluation: soon and now are one.
+    """
     if at is None or at - now > DEADLINE_SHOWN:
         return ""
-    left = (at - now).total_seconds()
-    return "data is being lost now" if left < 1 else f"data lost {time_left(left)}"
+    return f"loses data {time_left((at - now).total_seconds())}"
+
+
+def loss(one: Incident, now: datetime, *, it: str = "") -> str:
+    """Say who loses data how soon: the cause itself, as ``it``, or the first that follows from it.
+
+    Nothing where that is not known, or far away.
+    """
+    said = deadline(moment(one.cause.deadline), now)
+    who = it
+    if said and not {"group", "name"} & one.cause.labels.keys():
+        dated = [
+            each for each in one.symptoms if each.deadline is not None and "group" in each.labels
+        ]
+        first = min(dated, key=lambda each: each.deadline or 0.0, default=None)
+        who = it if first is None else first.labels["group"]
+    return " ".join(filter(None, (who, said))) if said else ""
 
 
 def items(
@@ -298,7 +308,7 @@ def items(
         notes = [
             text
             for text, is_so in (
-                (seen or deadline(moment(cause.deadline), view.now), one.ended_at is None),
+                (seen or loss(one, view.now), one.ended_at is None),
                 (f"{SEVERITY_BADGE_STYLES[cause.severity].word} if it lasts", one.is_pending),
                 (cluster, cluster != view.cluster),
                 (f"{by.author} looks after it" if by else "", by is not None),
@@ -332,7 +342,7 @@ def items(
 
 def badge_of(one: Incident) -> BadgeStyle:
     """Return how an incident is marked."""
-    return badge_style(one.cause.severity, one.cause.state)
+    return badge_style(one.cause.severity, one.cause.state, recovers=one.is_recovering)
 
 
 def symptoms_of(one: Incident) -> list[str]:

@@ -59,7 +59,9 @@ def about(alerts: pl.DataFrame, label: str, name: str) -> list[tuple[str, Target
         said.setdefault(row["what"], row)  # two rules may say the same of one thing
     return [
         (
-            badge_style(row["severity"], row["state"]).icon,
+            badge_style(
+                row["severity"], row["state"], recovers=row["recovering_since"] is not None
+            ).icon,
             incidents.story(
                 alert_id(row["fingerprint"], row["started_at"].timestamp()), thin(row["what"])
             ),

@@ -93,7 +93,7 @@ def test_a_group_says_on_request_why_it_has_its_status(open_page: Open, filled: 
     assert "decides:" not in texts(test)
     test.toggle(key="group-why").set_value(True).run()
     calm(test)
-    assert "decides: Falling behind" in texts(test)
+    assert " decides: " in texts(test) and "falling behind: " in texts(test)
     shown = next(one.value for one in test.dataframe if "compared" in one.value)
     by_name = shown.set_index("name")
     assert by_name.loc["age of the oldest of them", "compared"].startswith("objective 5 min")
@@ -103,7 +103,7 @@ def test_a_group_that_falls_behind(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "group", group="payments")
     calm(test)
     assert test.title[0].value == "payments"
-    assert "Falling behind on 12 of 12 partitions" in texts(test)
+    assert "falling behind on 12 of 12 partitions" in texts(test)
     assert "Retention reaches" not in texts(test), "weeks away"
     assert metric(test, "Drained in") == "never"
     assert metric(test, "Members") == "4"
@@ -128,7 +128,7 @@ def test_a_page_about_one_thing_leads_back_to_the_list(
 def test_a_stuck_partition_stands_out(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "group", group="search-indexer")
     calm(test)
-    assert "Stalled on 1 of 12 partitions" in texts(test)
+    assert " waiting on 1 of 12 partitions" in texts(test)
     heat = figure(test, "group-heat")["data"][0]
     peaks = {
         label: max((cell for cell in row if cell is not None), default=0)
@@ -280,7 +280,7 @@ def test_health_is_folded_where_all_is_collected(
     assert "Alerting leaves out no rule" in texts(test)
 
 
-def test_lines_in_tiles_and_tables_leave_out_what_was_generated(
+def test_lines_in_tables_leave_out_what_was_generated(
     open_page: Open, filled: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "generated"
@@ -293,21 +293,17 @@ def test_lines_in_tiles_and_tables_leave_out_what_was_generated(
             mode="overwrite",
             partition_by=list(PARTITIONED_BY),
         )
-    for lines_of, page in (
-        (lambda test: test.dataframe[0].value["trend"], "groups"),
-        (lambda test: [one.proto.chart_data for one in test.metric], "overview"),
-    ):
-        was, now = (
-            max(
-                (
-                    0 if line is None else len(line)
-                    for line in lines_of(open_page(of, page, range="6h"))
-                ),
-                default=0,
-            )
-            for of in (filled, folder)
+    was, now = (
+        max(
+            (
+                0 if line is None else len(line)
+                for line in open_page(of, "groups", range="6h").dataframe[0].value["trend"]
+            ),
+            default=0,
         )
-        assert now <= 1 < was
+        for of in (filled, folder)
+    )
+    assert now <= 1 < was
 
 
 def test_the_strip_shows_age_and_what_was_not_collected(open_page: Open, filled: Path) -> None:

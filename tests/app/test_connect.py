@@ -69,7 +69,9 @@ def test_connectors_are_listed_the_worst_first(
     }
     assert by_name.loc["mirror", "running"] == "0 of 0 (at most 4)"
     assert by_name.loc["fine", "running"] == "2 of 2"
-    assert by_name.loc["broken", "why"] == "ConnectException: Tolerance exceeded"
+    assert (
+        by_name.loc["broken", "why"] == "JsonParseException: ConnectException: Tolerance exceeded"
+    )
     assert by_name.loc["fine", "group"] == "connect-fine"
     assert (metric(test, "Tasks failed"), metric(test, "Without tasks")) == ("2 + unknown", "1")
     assert metric(test, "Failures dropped") == "1"

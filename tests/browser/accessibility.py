@@ -12,7 +12,6 @@ from tests.support import unavailable
 STREAMLITS_OWN = {
     "list": "[data-testid=stSidebarNavItems]",
     "listitem": "[data-testid=stSidebarNavItems]",
-    "svg-img-alt": "[data-testid=stMetricChart]",
 }
 """Findings that are Streamlit's own, by rule: where. docs/dashboard-measurements.md names them."""
 

@@ -38,7 +38,7 @@ BADGE_STYLES: dict[AdviceSeverity, BadgeStyle] = {
 """How the severities of recommendations look."""
 
 WORDS: dict[AdviceKind, str] = {
-    AdviceKind.DATA_LOST: "data is lost",
+    AdviceKind.DATA_LOST: "loses data",
     AdviceKind.RETENTION_DEADLINE: "retention is close",
     AdviceKind.START_CONSUMERS: "start its consumers",
     AdviceKind.BLOCKED_PARTITION: "a partition is blocked",

@@ -11,7 +11,7 @@ import streamlit as st
 from alerting.errors import AlertingError
 from app.data import alert_store, history_queries, present, queries
 from app.data.context import View
-from app.ui import components, incidents
+from app.ui import components, present_incidents
 from app.ui.advice import advice_history
 from app.ui.changes import events
 from app.ui.changes.events import Event
@@ -60,8 +60,8 @@ def of_last_hour(view: View) -> list[Event]:
     with components.guarded():
         found += events.of_changes(queries.changes_between(view, since, view.now))
     with components.guarded():
-        known = incidents.of_rows(present.open_alerts(view))
-        found += events.of_causes([one.cause for one in known], since)
+        causes = [one.cause for one in present_incidents.here(view)]
+        found += events.of_causes(causes, since)
     with components.guarded():
         members = present.rows(view, RECENT_CHANGES)
         groups = tuple(members["name"].unique().sort())

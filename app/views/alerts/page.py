@@ -8,7 +8,7 @@ from alerting.rules.lifecycle import State, active
 from app.data import alert_store
 from app.data.context import current
 from app.style.charts.timelines import shown_of, timeline_chart
-from app.style.format import age, count, escape
+from app.style.format import age, count, escape, thin
 from app.ui import (
     alert_forms,
     alert_list,
@@ -21,6 +21,7 @@ from app.ui import (
 from app.ui.browser import items
 from app.ui.tables import Column
 from app.ui.time_axis import axis_from
+from app.views.alerts import view_model
 
 LISTED = 50
 
@@ -53,12 +54,12 @@ silenced = {alert.id for alert in firing if store.is_quiet(alert, rules.maintena
 causes = {alert.fingerprint: alert.what for alert in alerts.values()}
 # What was resolved a moment ago still explains the symptoms that go on.
 found = [one for one in incidents.incidents(alerts.values()) if one.ended_at is None]
-# The Overview of this cluster has the same number.
-here, elsewhere = incidents.by_place(found, view)
+# The Overview of this cluster has the same headline.
+here, elsewhere = view_model.by_place(found, view)
 components.headline(
-    incidents.numbers(here),
+    escape(thin(incidents.needs(here))),
     escape(
-        incidents.elsewhere(elsewhere)
+        view_model.elsewhere(elsewhere)
         + alert_list.counts(open_now, len(found), len(silenced), alert_list.rules_sentence(service))
     ),
 )
@@ -94,7 +95,7 @@ if found or past:
             placeholder="every severity",
         )
     shown, past = (
-        incidents.matching(some, search=wanted, severities=severities) for some in (found, past)
+        view_model.matching(some, search=wanted, severities=severities) for some in (found, past)
     )
 if not found:
     components.nothing("Nothing fires, nothing is pending.", icon=":material/check:")
@@ -168,7 +169,7 @@ with components.section(
     else:
         first = min(one.cause.began_at for one in past)
         axis = axis_from(view, alert_list.moment(first))
-        bars = incidents.timeline_rows(past, view.now)
+        bars = incidents.timeline_rows(view_model.newest_first(past), view.now)
         components.chart(
             timeline_chart(bars, axis=axis, palette=view.palette, is_narrow=view.is_phone),
             key="alerts-timeline",

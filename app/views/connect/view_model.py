@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import polars as pl
 
-from alerting.inputs.facts import short_class
+from alerting.inputs.facts import short_class, task_failure, without_package
 from app.style import theme
 from app.style.format import UNKNOWN, count, exact, listing
 from app.style.theme import BadgeStyle
@@ -59,8 +59,6 @@ HOW_TO_CONFIGURE = """connect:
 """
 
 _CONNECTOR = ["connect", "connector"]
-_PACKAGE = r"^([a-z_$][\w$]*\.)+"
-"""What stands before the name of an exception's class."""
 
 
 def present(rows: pl.DataFrame, attempts: pl.DataFrame, section: str) -> pl.DataFrame:
@@ -170,7 +168,7 @@ def table_rows(connectors: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
         tasks.filter(pl.col("state") == "FAILED")
         .sort("task")
         .group_by(_CONNECTOR, maintain_order=True)
-        .agg(pl.col("error").drop_nulls().first().alias("task_error"))
+        .agg(task_failure().drop_nulls().first().alias("task_error"))
     )
     # As many as it may have are reported only where it has another number.
     most = pl.when(pl.col("tasks_expected") != pl.col("tasks")).then(
@@ -180,7 +178,7 @@ def table_rows(connectors: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
         pl.concat_str(pl.format("{} of {}", "tasks_running", "tasks"), most.fill_null("")).alias(
             "running"
         ),
-        pl.coalesce("error", "task_error").str.replace(_PACKAGE, "").alias("why"),
+        pl.coalesce(without_package("error"), "task_error").alias("why"),
         pl.when(pl.col("type") != "sink")
         .then(pl.lit("–"))  # noqa: RUF001 (a dash, read by people)
         .when(pl.col("dead_letter_topic").is_not_null())

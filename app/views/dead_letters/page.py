@@ -6,7 +6,7 @@ import streamlit as st
 from app.data import history_queries, present, queries
 from app.data.context import current
 from app.style.charts.lines import Line, columns_chart, series_chart
-from app.style.format import duration, escape, exact, rate, share, thin
+from app.style.format import duration, escape, exact, per_minute, share, thin
 from app.ui import components, routes, tables
 from app.ui.changes import events, page_events
 from app.ui.frame import status_bar
@@ -108,7 +108,7 @@ with st.grid(6, min_column_width=124, gap="small"):
         delta="in the topic",
         help_text="Log end − log start.",  # noqa: RUF001 (a minus sign)
     )
-    components.tile("Arriving", rate(row["arrival_per_second"]), delta="last 5 min")
+    components.tile("Arriving", per_minute(row["arrival_per_second"]), delta="last 5 min")
     components.tile(
         "Of its origin",
         share(row["origin_ratio"]),

@@ -17,7 +17,7 @@ from alerting.tools.rule_trial import thing
 from app.style.format import clock, count, duration, escape, thin, utc
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.changes.events import Event, Sort
-from app.ui.incidents import Incident, deadline, limited, timeline_rows
+from app.ui.incidents import Incident, limited, loss, timeline_rows
 
 BEFORE = timedelta(minutes=30)
 """How far before its begin changes are looked for."""
@@ -230,8 +230,8 @@ def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
     goes = duration(now.timestamp() - cause.began_at)
     if cause.resolved_at is not None:
         return f"It began at {began}; the cause is over, and symptoms go on. {followed}"
-    left = deadline(moment(cause.deadline), now)
-    ahead = f" {left[0].upper()}{left[1:]}, at the present rates." if left else ""
+    left = loss(incident, now, it="it")
+    ahead = f" At the present rates {escape(left)}." if left else ""
     return f"It began at {began} and has lasted {goes}. {followed}{ahead}"
 
 

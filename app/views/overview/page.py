@@ -7,10 +7,10 @@ import streamlit as st
 
 from app.data import history_queries, present, queries
 from app.data.context import current
-from app.data.history import CLUSTER, DEAD_LETTER
+from app.data.history import CLUSTER
 from app.style.charts.lines import Line, columns_chart, series_chart
-from app.style.format import clock, count, duration, escape, exact, rate, short, thin
-from app.ui import components, incidents, open_incidents, routes, tables
+from app.style.format import clock, count, duration, escape, exact, per_minute, rate, short, thin
+from app.ui import components, incidents, open_incidents, present_incidents, routes, tables
 from app.ui.advice import forecast
 from app.ui.browser import items
 from app.ui.changes import deploy_form, events, page_events
@@ -25,16 +25,15 @@ NAMED_SERIES = 5
 CHANGES_SHOWN = 12
 
 view = current()
-groups = cluster = alerts = None
+groups = cluster = found = None
 with components.guarded():
     groups = present.rows(view, GROUP_STATUS)
     cluster = present.rows(view, CLUSTER_STATUS)
-    alerts = present.open_alerts(view)
-if groups is None or cluster is None or alerts is None:
+    found = present_incidents.here(view)
+if groups is None or cluster is None or found is None:
     components.headline("What needs you is not known")
     st.stop()
 
-found = incidents.of_rows(alerts)
 brokers_read = True
 with components.guarded():
     brokers_read = queries.was_read(view, "brokers")
@@ -43,7 +42,8 @@ unreadable = present.unreadable(view)
 if unreadable and not found:
     title = "What needs you is not known"
 components.headline(
-    title, "Some tables cannot be read: there may be more." if unreadable else escape(thin(detail))
+    escape(thin(title)),
+    "Some tables cannot be read: there may be more." if unreadable else escape(thin(detail)),
 )
 for error in unreadable:
     components.show_broken(error)
@@ -57,7 +57,7 @@ if len(view.clusters) > 1:
                 pl.concat(
                     present.rows(replace(view, cluster=one), CLUSTER_STATUS) for one in names
                 ),
-                present.every_open_alert(view),
+                present_incidents.everywhere(view),
                 view.now,
             ),
             {
@@ -91,7 +91,7 @@ if found:
                 incidents.items(causes, view, stored=stored),
                 view=view,
                 lines=True,
-                compact_after=view_model.LISTED,
+                compact_after=view_model.with_steps(causes),
                 key=key,
                 alt=alt,
             )
@@ -102,14 +102,10 @@ elif not unreadable:
         "No group is late, no partition is at risk, no dead letter waits.", icon=":material/check:"
     )
 
-# The lines of tiles cannot tell what was generated: they show what was measured.
 course = measured = history_queries.nothing_yet(CLUSTER)
-letters = history_queries.nothing_yet(DEAD_LETTER)
 with components.guarded():
     whole = history_queries.cluster_history(view)
     course, measured = whole.frame, whole.measured
-with components.guarded():
-    letters = history_queries.dead_letter_history(view).measured
 if not cluster.is_empty():
     now = cluster.row(0, named=True)
     grown = view_model.growth(measured, "lag")
@@ -123,7 +119,6 @@ if not cluster.is_empty():
             duration(now["time_lag_seconds"]),
             delta=escape(slowest) if slowest else "no delay is known",
             colour="red" if slow else "off",
-            trend=view_model.course(measured, "time_lag_seconds"),
             help_text="How old the oldest message is that a group has not read yet: the group "
             "that is furthest behind.",
         )
@@ -134,7 +129,6 @@ if not cluster.is_empty():
             if now["incomplete_groups"]
             else grown or ("what is known" if now["lag"] is not None else "not read"),
             colour="violet" if now["incomplete_groups"] else "red" if now["late_groups"] else "off",
-            trend=view_model.course(measured, "lag"),
             help_text="Messages that wait, over all groups: log end minus committed offset. "
             "What could not be read is not in it.",
         )
@@ -142,7 +136,6 @@ if not cluster.is_empty():
             "Arriving",
             rate(now["arrival_per_second"]),
             delta="all topics",
-            trend=view_model.course(measured, "arrival_per_second"),
             help_text="Messages a second that all topics of the cluster receive.",
         )
         below, offline = now["under_min_isr"], now["offline"]
@@ -151,17 +144,15 @@ if not cluster.is_empty():
             exact(now["under_replicated"]),
             delta=f"{exact(offline)} offline" if offline else f"{exact(below)} below min ISR",
             colour="red" if below or offline else "orange" if now["under_replicated"] else "off",
-            trend=view_model.course(measured, "under_replicated"),
             help_text="Partitions with fewer in-sync replicas (ISR) than replicas. Below "
             "min.insync.replicas producers with acks=all are refused; offline has no leader.",
         )
         dead_letter_topics = now["dead_letter_topics"]
         components.tile(
             "Dead letters",
-            "none" if dead_letter_topics == 0 else rate(now["dead_letters_per_second"]),
+            "none" if dead_letter_topics == 0 else per_minute(now["dead_letters_per_second"]),
             delta=count(dead_letter_topics, "topic") if dead_letter_topics else "no topic is known",
             colour="orange" if now["dead_letters_per_second"] else "off",
-            trend=view_model.course(view_model.arrivals(letters), "arrival_per_second"),
             help_text="Messages that arrive in dead-letter topics.",
         )
         components.tile(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -10,11 +11,9 @@ import polars as pl
 from alerting.rules.model import AlertSeverity
 from alerting.status.model import Status
 from app.data.history import TIME
-from app.data.present import counted
-from app.data.recent_samples import known_sum
 from app.style.format import count, duration, exact, short
-from app.ui.alert_list import CRITICAL, INFO, PENDING, WARNING
-from app.ui.incidents import Incident, badge_of, numbers, symptoms_of
+from app.ui.alert_list import CRITICAL, INFO, PENDING, RECOVERING, WARNING
+from app.ui.incidents import Incident, badge_of, needs, symptoms_of
 
 LISTED, MOST = 4, 10
 """Causes that are seen at once: so many at the least, and what is to be acted on up to so many."""
@@ -38,14 +37,20 @@ def headline(
     symptoms = sum(len(symptoms_of(one)) for one in found)
     folded = f", {count(symptoms, 'symptom')} folded under causes" if symptoms else ""
     detail = f"{_groups_sentence(groups)}. {_brokers_sentence(cluster, brokers_read)}{folded}."
-    return numbers(found), detail
+    return needs(found), detail
 
 
 def shown(found: Sequence[Incident]) -> tuple[list[Incident], list[Incident]]:
     """Return which causes are seen at once, and which are folded: never one to act on now."""
-    now = sum(1 for one in found if badge_of(one) is CRITICAL)
+    now = sum(1 for one in found if one.needs(AlertSeverity.CRITICAL))
     seen = min(max(now, LISTED), MOST)
     return list(found[:seen]), list(found[seen:])
+
+
+def with_steps(found: Sequence[Incident]) -> int:
+    """Return how many rows have their step below them: fewer where many are to be acted on."""
+    now = sum(1 for one in found if one.needs(AlertSeverity.CRITICAL))
+    return LISTED if now <= LISTED else LISTED // 2
 
 
 def folded(rest: Sequence[Incident]) -> str:
@@ -57,6 +62,7 @@ def folded(rest: Sequence[Incident]) -> str:
             (CRITICAL, "to act on now"),
             (WARNING, "to watch"),
             (INFO, "to note"),
+            (RECOVERING, "recovering"),
             (PENDING, "pending"),
         )
         if badge in badges
@@ -104,18 +110,6 @@ def _brokers_sentence(cluster: pl.DataFrame, brokers_read: bool) -> str:
     return "All brokers up" if brokers_read else "Whether all brokers are up is not known now"
 
 
-def course(frame: pl.DataFrame, value: str) -> list[float | None]:
-    """Return a value's course for the line in a tile: at most sixty points."""
-    values: list[float | None] = frame.sort(TIME)[value].to_list()
-    every = -(-len(values) // 60) or 1
-    return values[::-1][::every][::-1]
-
-
-def arrivals(letters: pl.DataFrame) -> pl.DataFrame:
-    """Return what arrives in all dead-letter topics; null where that of none is known."""
-    return letters.group_by(TIME).agg(known_sum("arrival_per_second"))
-
-
 def growth(frame: pl.DataFrame, value: str) -> str | None:
     """Return by how much a value has grown, and in what time: ``+905 in 5 min``."""
     known = frame.filter(pl.col(value).is_not_null()).sort(TIME)
@@ -127,22 +121,26 @@ def growth(frame: pl.DataFrame, value: str) -> str | None:
 
 
 def cluster_rows(
-    names: Sequence[str], status: pl.DataFrame, alerts: pl.DataFrame, now: datetime
+    names: Sequence[str], status: pl.DataFrame, found: Sequence[Incident], now: datetime
 ) -> pl.DataFrame:
     """Return one row a cluster, the one with most to do first.
 
-    Status and alerts are rows of ``cluster_status`` and ``open_alerts`` of all of them.
+    Status is rows of ``cluster_status`` of all of them, and so are the incidents of all.
     """
-    act_now, watch = (
-        counted(alerts, severity).group_by("cluster").agg(pl.len().cast(pl.Int64).alias(name))
-        for severity, name in (
-            (AlertSeverity.CRITICAL, "act_now"),
-            (AlertSeverity.WARNING, "watch"),
-        )
-    )
+    counts = {"act_now": AlertSeverity.CRITICAL, "watch": AlertSeverity.WARNING}
+    numbers_of = {
+        column: Counter(one.cause.labels.get("cluster") for one in found if one.needs(severity))
+        for column, severity in counts.items()
+    }
     is_complete = pl.col("incomplete_groups") == 0
     return (
-        pl.DataFrame({"cluster": names}, schema={"cluster": pl.String})
+        pl.DataFrame(
+            [
+                {"cluster": name} | {column: of[name] for column, of in numbers_of.items()}
+                for name in names
+            ],
+            schema={"cluster": pl.String, "act_now": pl.Int64, "watch": pl.Int64},
+        )
         .join(
             status.select(
                 "cluster",
@@ -157,11 +155,9 @@ def cluster_rows(
             on="cluster",
             how="left",
         )
-        .join(act_now, on="cluster", how="left")
-        .join(watch, on="cluster", how="left")
         .with_columns(
             pl.when(pl.col("cluster").is_in(status["cluster"].implode())).then(
-                pl.col("act_now", "watch").fill_null(0)
+                pl.col("act_now", "watch")
             )
         )
         .sort("act_now", "watch", "cluster", descending=[True, True, False], nulls_last=True)

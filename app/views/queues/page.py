@@ -150,7 +150,9 @@ tables.show(
         "goes_to": Column("dead letters go to", width=150),
         "consumers": Column("consumers", "count"),
         "publish_per_second": Column("published", "rate"),
-        "deliver_per_second": Column("delivered", "rate"),
+        "deliver_per_second": Column(
+            "delivered", "rate", help="Of a queue that is polled: by basic.get."
+        ),
         "ack_per_second": Column("acked", "rate"),
         "redeliver_per_second": Column("again", "rate", help="Delivered once more."),
         "consumer_capacity": Column(

@@ -34,8 +34,16 @@ IDLE = BadgeStyle(
     colour="orange",
     meaning="Messages wait, there is no consumer, and nothing is taken.",
 )
+POLLED = BadgeStyle(
+    word="polled",
+    symbol="↻",
+    icon=":material/sync:",
+    colour="gray",
+    meaning="No consumer is registered; what is delivered is asked for message by message "
+    "(basic.get).",
+)
 UNSURE, OK = theme.UNSURE, theme.OK
-BADGE_STYLES = (DROPPED, CRITICAL, WAITING, IDLE, WARNING, UNSURE, OK)
+BADGE_STYLES = (DROPPED, CRITICAL, WAITING, IDLE, WARNING, UNSURE, POLLED, OK)
 """Every status of a queue, the worst first."""
 
 HOW_TO_CONFIGURE = """rabbitmq:
@@ -111,16 +119,19 @@ def table_rows(rows: pl.DataFrame, now: datetime, alerts: pl.DataFrame) -> pl.Da
     """
     depth = pl.col("ready").fill_null(0) + pl.col("unacknowledged").fill_null(0)
     taken = pl.col("deliver_per_second").fill_null(0) > 0
+    unread = (pl.col("kind") == "plain") & (pl.col("consumers") == 0)
     rank = {style: number for number, style in enumerate(BADGE_STYLES)}
     status = (
         pl.when(pl.col("dead_letter_target_missing"))
         .then(rank[DROPPED])
         .when(_DEAD & (depth > 0))
         .then(rank[WAITING])
-        .when((pl.col("kind") == "plain") & (depth > 0) & (pl.col("consumers") == 0) & taken.not_())
+        .when(unread & (depth > 0) & taken.not_())
         .then(rank[IDLE])
         .when(pl.col("ready").is_null() & _IS_STREAM.not_())
         .then(rank[UNSURE])
+        .when(unread & taken)
+        .then(rank[POLLED])
         .otherwise(rank[OK])
     )
     targets = pl.col("dead_letter_queues").list.join(", ")
@@ -163,7 +174,9 @@ def _alerted(alerts: pl.DataFrame, rank: Mapping[BadgeStyle, int]) -> pl.DataFra
     found = [
         (labels.get("vhost"), labels.get("queue"), ranks[severity])
         for severity, entries in alerts.filter(
-            pl.col("state") == "firing", pl.col("severity").is_in(list(ranks))
+            pl.col("state") == "firing",
+            pl.col("recovering_since").is_null(),
+            pl.col("severity").is_in(list(ranks)),
         )
         .select("severity", "labels")
         .iter_rows()

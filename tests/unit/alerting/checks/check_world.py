@@ -212,7 +212,8 @@ CASES: Mapping[str, Case] = {
         true={GROUPS: always(idle_members=1, members=3)}, nulls=({GROUPS: {"idle_members": None}},)
     ),
     "broker_missing": Case(
-        true={BROKERS: always(is_alive=False)}, nulls=({BROKERS: {"is_alive": None}},)
+        true={BROKERS: always(is_alive=False), PARTITIONS: always(in_sync_replicas=[2, 3])},
+        nulls=({BROKERS: {"is_alive": None}},),
     ),
     "no_controller": Case(
         true={BROKERS: always(is_controller=False)}, nulls=({BROKERS: {"is_controller": None}},)
@@ -281,7 +282,12 @@ CASES: Mapping[str, Case] = {
         true={CONNECTORS: always(state="FAILED")}, nulls=({CONNECTORS: {"state": None}},)
     ),
     "tasks_failed": Case(
-        true={CONNECTORS: always(tasks_failed=1), CONNECTOR_TASKS: always(state="FAILED")},
+        true={
+            CONNECTORS: always(tasks_failed=1),
+            CONNECTOR_TASKS: always(
+                state="FAILED", error="a.ConnectException: tolerated no more", cause_class="b.Json"
+            ),
+        },
         nulls=({CONNECTORS: {"tasks_failed": None}},),
     ),
     "queue_backlog": Case(

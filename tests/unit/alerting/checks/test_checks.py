@@ -246,11 +246,18 @@ def test_an_alert_stays_while_a_value_is_unknown(name: str, number: int) -> None
     assert alert.no_data_since is not None
 
 
+def test_how_bad_it_is_begins_with_what_tells_most() -> None:
+    assert fired("tasks_failed").detail == "Json: ConnectException: tolerated no more."
+    assert fired("broker_missing").detail == "1 partition short of a copy; 1 of 2 brokers are left."
+    assert fired("collection_failed").detail == "It has not worked yet: refused."
+    assert "old of" in fired("data_loss_deadline").detail[:60]
+
+
 def test_a_deadline_stands_in_no_text_and_stays_while_it_is_unknown() -> None:
     name = "data_loss_deadline"
     alert = fired(name)
     assert alert.value is not None and alert.deadline == at(TRUE_UNTIL).timestamp() + alert.value
-    assert alert.what == "g will lose data"
+    assert alert.what == "g loses data soon"
     assert duration(alert.value) not in alert.detail and " in " not in alert.detail
     unknown = then(name, world(CASES[name], END, first=END - 40, after=CASES[name].nulls[0]))
     assert unknown.deadline == alert.deadline

@@ -20,7 +20,7 @@ ALERT = Alert(
     started_at=NOW - 60,
     last_true_at=NOW,
     deadline=NOW + 3 * 3600 + 600,
-    what="g will lose data",
+    what="g loses data soon",
     detail="Retention reaches the oldest unread message of t-0.",
 )
 
@@ -37,14 +37,14 @@ NOTIFICATION = Notification(
 
 def test_a_message_names_a_deadline_once_and_not_in_its_title() -> None:
     notification = NOTIFICATION
-    assert title(notification) == "[CRITICAL] g will lose data (c)"
+    assert title(notification) == "[CRITICAL] g loses data soon (c)"
     text = body(notification, "http://dash")
     assert "\nDeadline: in 3 h 10 min, about 2027-01-15 11:10:00 UTC\n" in text
     assert text.count("3 h 10 min") == 1
     assert webhook_payload(notification, "http://dash")["firing"][0]["deadline"] == ALERT.deadline
     (sent,) = alertmanager_alerts([ALERT], {}, "http://dash", NOW, 300.0)
     assert sent["annotations"]["deadline"] == "2027-01-15 11:10:00 UTC"
-    assert sent["annotations"]["summary"] == "g will lose data"
+    assert sent["annotations"]["summary"] == "g loses data soon"
 
 
 def test_a_deadline_that_has_passed_since_it_was_known_is_not_said_to_come() -> None:

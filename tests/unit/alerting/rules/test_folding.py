@@ -150,3 +150,27 @@ def test_a_cause_that_is_over_is_as_severe_as_what_goes_on() -> None:
     listed = as_listed([before, broker, symptom])
     assert [one.severity for one in listed] == [CRITICAL, WARNING, WARNING]
     assert "wait" in listed[1].step
+
+
+def test_what_recovers_counts_for_nothing_in_the_row_of_what_goes_on() -> None:
+    lead = alert("stopped", WARNING, deadline=FAR)
+    mended = alert("data_loss_deadline", deadline=NEAR, recovering_since=1500.0)
+    (row,) = causes(mended, lead)
+    assert (row.severity, row.deadline, row.is_recovering) == (WARNING, FAR, False)
+
+
+@pytest.mark.parametrize(
+    ("symptom", "row"),
+    [
+        pytest.param({}, (WARNING, False), id="goes on"),
+        pytest.param({"recovering_since": 1600.0}, (CRITICAL, True), id="recovers, too"),
+        pytest.param({"state": State.PENDING}, (CRITICAL, True), id="may never fire"),
+    ],
+)
+def test_a_row_recovers_only_if_nothing_of_it_goes_on(
+    symptom: dict[str, Any], row: tuple[AlertSeverity, bool]
+) -> None:
+    cause = alert("broker_missing", recovering_since=1500.0, labels={"cluster": "c"})
+    late = alert("stalled", WARNING, inhibited_by=cause.fingerprint, **symptom)
+    found = next(one for one in as_listed([late, cause]) if one.check == "broker_missing")
+    assert (found.severity, found.is_recovering) == row

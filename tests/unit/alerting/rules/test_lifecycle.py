@@ -126,6 +126,21 @@ def test_an_alert_of_a_cluster_that_cannot_be_seen_stays() -> None:
     assert (alert.state, alert.no_data_since) == (State.RESOLVED, None)
 
 
+def test_what_is_untrue_for_more_than_a_moment_recovers_until_it_is_true_or_over() -> None:
+    rule = replace(LAG, for_seconds=0.0, keep_firing_for_seconds=60.0)
+    alerts: dict[str, Alert] = {}
+    seen = []
+    values = {0: 200, 10: 0, 30: 0, 40: None, 50: 200, 60: 0, 80: 0, 110: 0}
+    for now, value in values.items():
+        one = Observation(check="lag", labels={"cluster": "c"}, value=None)
+        given = one if value is None else lag(value)
+        alerts = advance(alerts, evaluate((rule,), [given]), {}, float(now))
+        (alert,) = alerts.values()
+        seen.append((alert.recovering_since, alert.is_recovering))
+    no, first, again = (None, False), (0.0, True), (50.0, True)
+    assert seen == [no, no, first, first, no, no, again, no]
+
+
 def test_a_value_that_may_be_worse_makes_true_but_not_untrue() -> None:
     def at_least(value: float) -> Observation:
         return replace(lag(value), may_be_worse=True)

@@ -70,6 +70,12 @@ def test_rates_choose_their_unit(value: float | None, text: str) -> None:
     assert write.rate(value) == text
 
 
+def test_a_rate_a_minute_keeps_its_unit() -> None:
+    assert [write.per_minute(one) for one in (0.0, 0.005, 2.0, None)] == [
+        *("0/min", "0.3/min", "120/min", "unknown"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [

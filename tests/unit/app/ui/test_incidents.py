@@ -17,17 +17,19 @@ from alerting.status.descriptions import SCALING_STEP
 from app.data.context import View
 from app.ui.incidents import (
     MOST_SYMPTOMS,
+    Incident,
     deadline,
     incidents,
     items,
     limited,
-    matching,
+    loss,
     numbers,
     of_rows,
     span,
     timeline_rows,
     with_rows,
 )
+from app.views.alerts.view_model import matching, newest_first
 from lake.schemas.current import GROUP_STATUS
 
 NOW = datetime.fromtimestamp(2000.0, UTC)
@@ -80,23 +82,37 @@ def test_an_incident_says_since_when_as_the_overview_does(
     ("seconds", "expected"),
     [
         pytest.param(None, "", id="not known"),
-        pytest.param(3600.0, "data lost in 1 h", id="later"),
+        pytest.param(3600.0, "loses data in 1 h", id="later"),
         pytest.param(8 * 86400.0, "", id="far"),
-        pytest.param(-5.0, "data is being lost now", id="over"),
+        pytest.param(200.0, "loses data within 5 min", id="soon"),
+        pytest.param(-5.0, "loses data within 5 min", id="over"),
     ],
 )
 def test_how_long_until_messages_are_deleted(seconds: float | None, expected: str) -> None:
     assert deadline(None if seconds is None else NOW + timedelta(seconds=seconds), NOW) == expected
 
 
+def test_a_cause_that_is_no_group_says_whose_data_is_lost(view: View) -> None:
+    broker = alert("broker", 1000.0, deadline=2000.0 + 7200.0)
+    late, later = (
+        alert(
+            name, 1000.0, deadline=NOW.timestamp() + ahead, labels={"cluster": "c", "group": name}
+        )
+        for name, ahead in (("payments", 7200.0), ("audit", 9000.0))
+    )
+    assert loss(Incident(cause=broker, symptoms=(later, late)), NOW) == "payments loses data in 2 h"
+    assert loss(Incident(cause=late, symptoms=(later,)), NOW) == "loses data in 2 h"
+    assert loss(Incident(cause=alert("quiet", 1000.0), symptoms=()), NOW, it="it") == ""
+
+
 def test_an_incident_has_its_deadline_once_while_it_goes_on(view: View) -> None:
     ahead = 2000.0 + 7200.0
-    given = alert("g will lose data", 1000.0, deadline=ahead)
+    given = alert("g loses data soon", 1000.0, deadline=ahead)
     over = alert("g lost data", 1000.0, ended=1500.0, deadline=ahead)
     old = alert("not seen", 900.0, deadline=ahead, last_true_at=1000.0)
     rows = items(incidents([given, over, old]), replace(view, now=NOW), acknowledged={})
     until = {row.what: row.until for row in rows}
-    assert until["g will lose data"] == "data lost in 2 h, c"
+    assert until["g loses data soon"] == "loses data in 2 h, c"
     assert until["g lost data"] == "c, over"
     assert until["not seen"].startswith("last seen ")
 
@@ -106,6 +122,21 @@ def test_what_may_never_fire_is_listed_as_pending(view: View) -> None:
     (row,) = items([found], replace(view, now=NOW))
     assert row.badge is not None
     assert (row.badge.word, row.until) == ("pending", "watch if it lasts, c")
+
+
+def test_what_recovers_has_a_mark_of_its_own_and_no_number(view: View) -> None:
+    mends = alert("mends", 1900.0, severity=AlertSeverity.CRITICAL, recovering_since=1990.0)
+    unsure = alert("unsure", 1990.0, state=State.PENDING, severity=AlertSeverity.CRITICAL)
+    fires = alert("fires", 1000.0)
+    symptom = alert("too", 1000.0, inhibited_by="over", recovering_since=1990.0)
+    found = incidents([unsure, mends, fires, symptom, alert("over", 900.0, ended=1950.0)])
+    rows = items(found, replace(view, now=NOW))
+    assert [(row.what, row.badge and row.badge.word) for row in rows] == [
+        ("fires", "watch"),
+        *(("mends", "recovering"), ("over", "recovering"), ("unsure", "pending")),
+    ]
+    assert numbers(found) == "Nothing needs you now, 1 to watch, 1 pending"
+    assert numbers(found[1:2]) == "Nothing needs you now"
 
 
 def test_a_missing_broker_comes_first_then_what_loses_data() -> None:
@@ -125,7 +156,7 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
         alert("g falls behind", 1500.0, since=1400.0, step=SCALING_STEP, **behind),
         alert("broker", 1000.0, severity=AlertSeverity.CRITICAL, check="broker_missing"),
         alert("h stopped", 1200.0, inhibited_by="broker"),
-        alert("r will lose data", 1990.0, state=State.PENDING, check="data_loss_deadline"),
+        alert("r loses data soon", 1990.0, state=State.PENDING, check="data_loss_deadline"),
         alert("rack", 1.0, ended=1990.0, check="broker_missing"),
         alert("i stopped", 1300.0, severity=AlertSeverity.CRITICAL, inhibited_by="rack"),
     ]
@@ -139,7 +170,7 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     listed = items(with_rows(of_store, rows), frame)
     assert items(of_rows(rows), frame) == listed
     assert [row.until for row in listed] == [
-        *("c", "c, over, its symptoms go on", "data lost in 5 d, c", "watch if it lasts, c")
+        *("c", "c, over, its symptoms go on", "loses data in 5 d, c", "watch if it lasts, c")
     ]
     said = numbers(of_rows(rows))
     assert said == numbers(of_store) == "2 things need you now, 1 to watch, 1 pending"
@@ -225,6 +256,14 @@ def test_the_timeline_has_a_bar_for_the_cause_and_one_for_all_its_symptoms() -> 
     assert [name.strip() for name in rows["what"]] == ["cause", "↳ 18 symptoms of cause"]
     assert rows["severity"].to_list() == ["critical", "warning"]
     assert (rows["to"][1] - rows["from"][1]).total_seconds() == 40.0
+
+
+def test_the_history_is_newest_first_whatever_is_still_open() -> None:
+    old = alert("old", 100.0, severity=AlertSeverity.CRITICAL)
+    symptom = alert("symptom", 1990.0, inhibited_by="old")
+    found = newest_first(incidents([old, symptom, alert("new", 1500.0, 1600.0)]))
+    bars = timeline_rows(found, NOW)["what"].to_list()
+    assert [name.strip() for name in bars] == ["new", "old", "↳ 1 symptom of old"]
 
 
 def test_counts_and_what_is_left_out_are_said() -> None:

@@ -123,7 +123,7 @@ def test_its_sentence_says_when_it_began_and_ended() -> None:
         "It began at 00:16 and has lasted 2 min. Nothing followed from it."
     )
     loses = Incident(cause=replace(open_one.cause, deadline=1120.0 + 7200.0))
-    assert sentence(loses, at(1120), UTC).endswith(" Data lost in 2 h, at the present rates.")
+    assert sentence(loses, at(1120), UTC).endswith(" At the present rates it loses data in 2 h.")
 
 
 def test_symptoms_that_are_alike_are_one_row_with_their_names() -> None:

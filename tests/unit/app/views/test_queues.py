@@ -86,7 +86,7 @@ def test_a_total_of_nothing_known_is_unknown() -> None:
         pytest.param({"ready": 1, "consumers": 0}, queues_view_model.IDLE, id="nobody consumes"),
         pytest.param(
             {"ready": 1, "consumers": 0, "deliver_per_second": 0.2},
-            queues_view_model.OK,
+            queues_view_model.POLLED,
             id="taken one by one, without a consumer",
         ),
         pytest.param({"ready": 1, "consumers": None}, queues_view_model.OK, id="consumers unknown"),
@@ -111,6 +111,7 @@ def test_a_queue_has_a_status(row: dict[str, Any], badge_style: BadgeStyle) -> N
         pytest.param({}, {"severity": "warning"}, queues_view_model.WARNING, id="watch"),
         pytest.param({}, {"severity": "info"}, queues_view_model.OK, id="a note"),
         pytest.param({}, {"state": "pending"}, queues_view_model.OK, id="pending"),
+        pytest.param({}, {"recovering_since": NOW}, queues_view_model.OK, id="recovering"),
         pytest.param(DROPS, {}, queues_view_model.DROPPED, id="it says more itself"),
         pytest.param({"vhost": "bank"}, {}, queues_view_model.OK, id="another virtual host"),
     ],

@@ -36,7 +36,7 @@ def test_the_rows_on_a_group_have_its_deadline_from_one_source_and_once() -> Non
         AdviceKind.RETENTION_DEADLINE,
         AdviceKind.ADD_CONSUMERS,
     }
-    assert [one.until for one in found] == ["data lost in 12 min"] * 2
+    assert [one.until for one in found] == ["loses data in 12 min"] * 2
     # What advice says is kept with it, and would stand beside another number.
     first = group_deadline(late)
     assert first is not None

@@ -1,0 +1,21 @@
+"""How late a group is, and whether it keeps up, as its sentence begins: pure functions."""
+
+from __future__ import annotations
+
+from alerting.status.model import LagNumbers, StatusRules
+from alerting.status.phrases import duration, messages
+
+
+def late(lag: int, behind: float | None) -> str:
+    """Return how late a group is, for lists that show the first words only."""
+    if not behind:
+        return f"{messages(lag)} wait{'s' if lag == 1 else ''}"
+    return f"{duration(behind)} behind with {messages(lag)}"
+
+
+def on_time(numbers: LagNumbers, rules: StatusRules) -> str:
+    """Return what a group does that is not late: it keeps up unless its lag grows."""
+    arrival, growth = numbers.arrival_per_second or 0.0, numbers.growth_per_second or 0.0
+    is_material = growth * rules.half_window_seconds > rules.minimum_messages
+    grows = is_material and growth > rules.slower_share * arrival
+    return "Not late, but its lag grows" if grows else "Keeps up"
