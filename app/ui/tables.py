@@ -59,6 +59,7 @@ class Column:
         opens: Page and parameter that a click on the cell leads to.
         pinned: Only with ``opens``: Streamlit writes other pinned cells in grey.
         names: It is the title of a card where the first column is not.
+        to_seconds: Times are written to the second.
     """
 
     label: str
@@ -72,6 +73,7 @@ class Column:
     opens: tuple[str, str] | None = None
     pinned: bool = False
     names: bool = False
+    to_seconds: bool = False
 
 
 _WRITERS: dict[Kind, Callable[[Any], str]] = {
@@ -318,7 +320,7 @@ def _sentence(value: Any) -> str:
 
 def _writer(column: Column, view: View) -> Callable[[Any], str] | None:
     if column.kind == "time":
-        return lambda moment: clock(moment, view.zone, now=view.now)
+        return partial(clock, zone=view.zone, now=view.now, to_seconds=column.to_seconds)
     return _WRITERS.get(column.kind)
 
 

@@ -41,7 +41,10 @@ def timeline_chart(
         is_narrow: Whether names are cut, so that the bars have most of the width.
     """
     names = _names(alerts)[:_SHOWN]
-    made = plot(palette, height=60 + _ROW_PIXELS * max(2, len(names)), y_title="", legend=True)
+    # What is written at marks has a row of its own: it would cover bars.
+    above = 1 if axis.events else 0
+    rows_drawn = max(2, len(names) + above)
+    made = plot(palette, height=60 + _ROW_PIXELS * rows_drawn, y_title="", legend=True)
     colours = {
         "critical": ("act now", palette.act),
         "warning": ("watch", palette.watch),
@@ -84,6 +87,7 @@ def timeline_chart(
         automargin=True,
         nticks=None,
         dtick=1,
+        range=[-0.5, len(names) - 0.5 + above],
         showgrid=False,
     )
     return made.done()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -9,6 +10,7 @@ import pytest
 from app.style.charts.advice import forecast_chart
 from app.style.charts.base import (
     Axis,
+    ChartEvent,
     plot,
     put_time_axis,
     top_and_others,
@@ -59,6 +61,15 @@ def test_names_of_a_timeline_leave_most_of_a_phone_to_its_bars(is_narrow: bool, 
     made = timeline_chart(rows, axis=AXIS, palette=LIGHT, is_narrow=is_narrow)
     assert list(made.layout.yaxis.ticktext) == [label, "short"]
     assert list(made.layout.yaxis.tickvals) == list(made.data[0].y)
+
+
+def test_labels_of_marks_lie_above_the_bars_of_a_timeline() -> None:
+    bars = pl.DataFrame(
+        {"what": ["a", "b"], "severity": "info", "from": [START] * 2, "to": [AXIS.end] * 2}
+    )
+    for events, top in (((), 1.5), ((ChartEvent(at=START, text="broker 2 lost"),), 2.5)):
+        made = timeline_chart(bars, axis=replace(AXIS, events=events), palette=LIGHT)
+        assert made.layout.yaxis.range == (-0.5, top)
 
 
 def test_the_highest_are_drawn_and_the_others_added_up() -> None:
