@@ -76,6 +76,8 @@ class Column:
     to_seconds: bool = False
 
 
+_NO_COLUMNS: Mapping[str, Column] = {}
+
 _WRITERS: dict[Kind, Callable[[Any], str]] = {
     "count": exact,
     "rate": rate,
@@ -98,6 +100,7 @@ def show(
     sums: str = "",
     rows_shown: int = 50,
     every: Callable[[], pl.DataFrame] | None = None,
+    in_file: Mapping[str, Column] = _NO_COLUMNS,
 ) -> None:
     """Show rows, how many of how many they are, and a link to them as a file.
 
@@ -112,6 +115,7 @@ def show(
         sums: What all of them are together, said behind their number.
         rows_shown: Rows that are seen without scrolling the table.
         every: Returns the rows of the file, where the frame is a part of them.
+        in_file: Further columns, of the file alone.
     """
     shown = frame.select(list(columns)).head(ROW_LIMIT)
     opens = {name: column.opens for name, column in columns.items() if column.opens}
@@ -144,7 +148,7 @@ def show(
         st.caption(". ".join([*said, *([sums] if sums else [])]), width="content")
         st.download_button(
             "CSV",
-            lambda: csv(frame if every is None else every(), columns),
+            lambda: csv(frame if every is None else every(), {**columns, **in_file}),
             file_name=file_name(key, view),
             mime="text/csv",
             key=f"{key}-csv",
