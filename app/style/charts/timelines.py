@@ -7,7 +7,7 @@ import polars as pl
 
 from app.style.charts.base import Axis, plain, plot, put_time_axis
 from app.style.charts.marks import put_marks
-from app.style.theme import Palette
+from app.style.theme import URGENT, WATCH, Palette
 
 _ROW_PIXELS = 24
 _SHOWN = 20
@@ -46,11 +46,11 @@ def timeline_chart(
     rows_drawn = max(2, len(names) + above)
     made = plot(palette, height=60 + _ROW_PIXELS * rows_drawn, y_title="", legend=True)
     colours = {
-        "critical": ("act now", palette.act),
-        "warning": ("watch", palette.watch),
-        "info": ("note", palette.series[0]),
+        "critical": (URGENT.label, palette.act, ""),
+        "warning": (WATCH.label, palette.watch, "/"),
+        "info": ("i note", palette.series[0], "."),
     }
-    for severity, (word, colour) in colours.items():
+    for severity, (word, colour, pattern) in colours.items():
         rows = alerts.filter((pl.col("severity") == severity) & pl.col("what").is_in(names))
         if rows.is_empty():
             continue
@@ -69,10 +69,29 @@ def timeline_chart(
                     for start, end in zip(starts, ends, strict=True)
                 ],
                 # The line shows a bar that is too short to be seen.
-                "marker": {"color": colour, "line": {"color": colour, "width": 1.5}},
+                "marker": {
+                    "color": colour,
+                    "line": {"color": colour, "width": 1.5},
+                    # Not by colour alone.
+                    "pattern": {
+                        "shape": pattern,
+                        "fillmode": "overlay",
+                        "fgcolor": palette.ground,
+                        "size": 6,
+                    },
+                },
                 "hovertemplate": "%{y}<br>%{base|%H:%M:%S}<extra></extra>",
             }
         )
+    # In some zones Plotly forgets the end that it is told to include, where there are bars alone.
+    made.traces.append(
+        {
+            **{"type": "scatter", "mode": "markers", "hoverinfo": "skip", "showlegend": False},
+            "x": [axis.local(axis.start), axis.local(axis.end)],
+            "y": [plain(name) for name in names[:1]] * 2,
+            "marker": {"opacity": 0},
+        }
+    )
     put_time_axis(made, axis)
     put_marks(made, axis, palette)
     made.layout.update(barmode="overlay", bargap=0.35, hovermode="closest")
