@@ -43,6 +43,8 @@ ROW_LIMIT = 1000
 _ROW_PIXELS = 31
 _CARDS = 20
 """Most rows that a phone shows, a card each; the file has all."""
+_SEEN = 4
+"""So many short columns of a card are seen; the others are folded."""
 _LABELLED = 40
 """Longer texts, and those of wide columns, are sentences: a card leaves their label out."""
 
@@ -240,6 +242,8 @@ def texts(
 def cards(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> list[items.Item]:
     """Return each row as a card: its name, its status, and the other columns in words.
 
+    Further ones than the first few are folded.
+
     The name is the column that is said to be, or else the first one that is no status; what leads
     elsewhere is a link. What stands before the name, such as a time, needs no label. A sparkline is
     left out, and what does not apply.
@@ -265,6 +269,7 @@ def cards(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> lis
             name for name in rest if len(said[name]) <= _LABELLED and columns[name].width != "large"
         ]
         sentences = [said[name] for name in rest if name not in short]
+        labelled = [f"{columns[name].label} {said[name]}" for name in short]
         found.append(
             items.Item(
                 id=f"{number}-{said[title]}",
@@ -279,7 +284,8 @@ def cards(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> lis
                 if target
                 else None,
                 why=" ".join(sentences),
-                step=" · ".join(f"{columns[name].label} {said[name]}" for name in short),
+                step=" · ".join(labelled[:_SEEN]),
+                more=[" · ".join(labelled[_SEEN:])] if labelled[_SEEN:] else [],
             )
         )
     return found
