@@ -43,7 +43,9 @@ if not clusters:
 with st.sidebar:
     cluster = cluster_choice.draw(clusters)
     now, zone = context.utc_now(), context.viewer_zone()
-    chosen = range_choice.draw(now, zone, settings.lake.retention.minute_days)
+    has_range = not routes.has_own_time(page)
+    minute_days = settings.lake.retention.minute_days
+    chosen = range_choice.draw(now, zone, minute_days, is_offered=has_range)
     if st.button("Refresh now", icon=":material/refresh:", type="tertiary"):
         st.cache_data.clear()
     login.draw(viewer)
@@ -74,12 +76,12 @@ view = context.open_view(
 )
 # Before the page: one that ends early is drawn again like any other.
 refresh.keep_fresh(view, every)
-zoom.draw(view, page.url_path)
+zoom.draw(view, page.url_path, offers_range=has_range)
 # A page about one thing names it in its title; until that is read, its kind stands there.
 if not routes.names_its_tab(page) or st.session_state.get(_TITLED) != page.url_path:
     components.tab_title(view, page.title)
 st.session_state[_TITLED] = page.url_path
-newest_poll = status_bar.draw(view, pages)
+newest_poll = status_bar.draw(view, pages, shows_range=has_range)
 if newest_poll is not None and newest_poll.at is None:
     empty_states.no_samples(view)
 elif routes.shows_the_present(page) and not present.is_known(view):

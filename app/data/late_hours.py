@@ -1,9 +1,9 @@
-"""The hours in which groups missed their objective, for the report of a week."""
+"""How long groups missed their objective, for the report of a week."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import polars as pl
 import streamlit as st
@@ -17,7 +17,7 @@ from lake.schemas.tables import GROUP_HISTORY
 
 
 def over_objective(view: View, start: datetime, end: datetime) -> pl.DataFrame:
-    """Return in how many hours each group missed its objective; see ``by_group``.
+    """Return for how long each group missed its objective; see ``by_group``.
 
     Raises:
         LakeError: The table cannot be read.
@@ -52,49 +52,57 @@ def _over_objective(
 ) -> pl.DataFrame:
     settings = _view.settings.scaling
     wanted = [settings.time_lag_seconds, *(one.time_lag_seconds for one in settings.objectives)]
-    # An hour is written when it is over: the newest ones are known by their minutes.
-    newest = _end.replace(minute=0, second=0, microsecond=0) - timedelta(hours=1)
+    # An hour is written when it is over, and kept longer than its minutes.
     hours, minutes = (
         _view.lake.read(
             GROUP_HISTORY,
             pl.col("grain_seconds") == grain.seconds,
             pl.col("time_lag_seconds_max") > min(wanted),
-            since=since,
+            since=start,
             until=_end,
             cluster=cluster,
-            columns=["group", "window_start", "time_lag_seconds_max", "generated"],
+            columns=[
+                *("group", "grain_seconds", "window_start"),
+                *("time_lag_seconds_max", "generated"),
+            ],
         )
-        for grain, since in ((Grain.HOUR, start), (Grain.MINUTE, newest))
+        for grain in (Grain.HOUR, Grain.MINUTE)
     )
     return by_group(pl.concat([hours, minutes]), settings.objective_seconds)
 
 
 def by_group(rows: pl.DataFrame, objective: Callable[[str], float]) -> pl.DataFrame:
-    """Return in how many hours each group missed its objective, the most first.
+    """Return for how long each group missed its objective, the longest first.
+
+    A minute or an hour counts where it was missed at some moment; an hour only where none of its
+    minutes is known to count.
 
     Args:
-        rows: Rows of ``group_history`` by the hour or the minute: group, window_start,
-            time_lag_seconds_max and generated.
+        rows: Rows of ``group_history`` by the hour and the minute: group, grain_seconds,
+            window_start, time_lag_seconds_max and generated.
         objective: The highest wanted time lag of a group, in seconds.
 
     Returns:
-        ``group``, ``objective_seconds``; ``over_hours``, in how many hours it was missed at
-        some moment; ``worst_seconds`` and ``worst_at``; ``is_generated``, whether generated
-        history is in it.
+        ``group``, ``objective_seconds``; ``over_seconds``, for how long it was missed, and
+        ``whole_hours``, how many hours of that; ``worst_seconds`` and ``worst_at``;
+        ``is_generated``, whether generated history is in it.
     """
     names = rows["group"].unique().to_list()
     wanted = pl.DataFrame(
         {"group": names, "objective_seconds": [objective(name) for name in names]},
         schema={"group": pl.String, "objective_seconds": pl.Float64},
     )
+    is_minute = pl.col("grain_seconds") == Grain.MINUTE.seconds
+    hour = pl.col("window_start").dt.truncate("1h")
     return (
         rows.join(wanted, on="group")
-        .with_columns(pl.col("window_start").dt.truncate("1h"))
         .filter(pl.col("time_lag_seconds_max") > pl.col("objective_seconds"))
+        .filter(is_minute | ~is_minute.any().over("group", hour))
         .group_by("group")
         .agg(
             pl.col("objective_seconds").first(),
-            pl.col("window_start").n_unique().cast(pl.Int64).alias("over_hours"),
+            pl.col("grain_seconds").sum().cast(pl.Float64).alias("over_seconds"),
+            (~is_minute).sum().cast(pl.Int64).alias("whole_hours"),
             pl.col("time_lag_seconds_max").max().alias("worst_seconds"),
             pl.col("window_start")
             .sort_by("time_lag_seconds_max", descending=True)
@@ -102,5 +110,5 @@ def by_group(rows: pl.DataFrame, objective: Callable[[str], float]) -> pl.DataFr
             .alias("worst_at"),
             pl.col("generated").fill_null(value=False).any().alias("is_generated"),
         )
-        .sort("over_hours", "worst_seconds", "group", descending=[True, True, False])
+        .sort("over_seconds", "worst_seconds", "group", descending=[True, True, False])
     )

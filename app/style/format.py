@@ -127,16 +127,17 @@ def share(ratio: float | None) -> str:
     return thin(phrases.share(ratio))
 
 
-def clock(moment: datetime | None, zone: tzinfo, *, now: datetime) -> str:
+def clock(moment: datetime | None, zone: tzinfo, *, now: datetime, to_seconds: bool = False) -> str:
     """Write a time of day in the viewer's zone, with the date unless it is today's."""
     if moment is None:
         return UNKNOWN
     local = moment.astimezone(zone)
+    time = f"{local:%H:%M:%S}" if to_seconds else f"{local:%H:%M}"
     if local.date() == now.astimezone(zone).date():
-        return f"{local:%H:%M}"
+        return time
     if abs(now - moment) < timedelta(days=300):
-        return f"{local.day} {local:%b %H:%M}"
-    return f"{local:%Y-%m-%d %H:%M}"
+        return f"{local.day} {local:%b} {time}"
+    return f"{local:%Y-%m-%d} {time}"
 
 
 def utc_offset(zone: tzinfo, at: datetime) -> str:

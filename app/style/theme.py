@@ -13,9 +13,11 @@ class Palette:
     """What a figure needs to know of the theme that it is drawn on.
 
     Attributes:
+        series: Colours of lines: none is near those of severities, which mean something.
         quiet: Colour of ticks, grids' labels and event marks that are no alarm.
         ground: What lies behind a label that would else touch a line.
-        heat: Scale of a heatmap from nothing to most; its lower end is neutral.
+        heat: Scale of a heatmap from nothing to most; its lower end is neutral, and none of it
+            is the red of what is to be acted on.
     """
 
     series: tuple[str, ...]
@@ -31,8 +33,8 @@ class Palette:
 
 LIGHT = Palette(
     series=(
-        *("#2f5fd0", "#0f9d86", "#c2691c", "#9150c8", "#c4447c"),
-        *("#5b8a2a", "#2d8fb5", "#8a6d3b", "#6a6fd8", "#b23a48"),
+        *("#2f5fd0", "#0f9d86", "#44546e", "#9150c8", "#b2429f"),
+        *("#5b8a2a", "#2d8fb5", "#8a6d3b", "#63351f", "#1f6b3f"),
     ),
     others="#98a2b0",
     text="#1d2530",
@@ -41,12 +43,12 @@ LIGHT = Palette(
     ground="rgba(255,255,255,0.75)",
     watch="#b26a00",
     act="#c0303c",
-    heat=((0.0, "#eef1f5"), (0.35, "#f6dfb4"), (0.7, "#e08a4a"), (1.0, "#b3202c")),
+    heat=((0.0, "#eef1f5"), (0.35, "#f6dfb4"), (0.7, "#d08a3c"), (1.0, "#5f2f12")),
 )
 DARK = Palette(
     series=(
-        *("#6d97f2", "#2dbfa6", "#e0934a", "#b784e6", "#e3729f"),
-        *("#8dbb57", "#56b4d8", "#bfa06a", "#9a9ef0", "#f0808a"),
+        *("#6d97f2", "#2dbfa6", "#b9c6da", "#b784e6", "#e58ad6"),
+        *("#8dbb57", "#56b4d8", "#b09a72", "#f2e3c2", "#4fae74"),
     ),
     others="#7b8696",
     text="#e7ebf0",
@@ -54,8 +56,8 @@ DARK = Palette(
     grid="#252c36",
     ground="rgba(15,19,24,0.75)",
     watch="#e5a54b",
-    act="#f0808a",
-    heat=((0.0, "#1c222b"), (0.35, "#5a4a2c"), (0.7, "#c0713a"), (1.0, "#ef5b5b")),
+    act="#ff6b66",
+    heat=((0.0, "#1c222b"), (0.35, "#5a4a2c"), (0.7, "#c0823a"), (1.0, "#ffe0b0")),
 )
 
 

@@ -97,7 +97,11 @@ def show_left_out(problems: Sequence[str]) -> None:
 
 @contextmanager
 def section(
-    title: str, *, help_text: str | None = None, log_key: str | None = None
+    title: str,
+    *,
+    help_text: str | None = None,
+    log_key: str | None = None,
+    is_folded: bool = False,
 ) -> Iterator[bool]:
     """Draw a titled part of the page that fails alone.
 
@@ -105,10 +109,15 @@ def section(
         title: Its title.
         help_text: What its words mean, on hover.
         log_key: Where given, a switch of this name makes the figure's y logarithmic.
+        is_folded: Whether only its title is seen until it is opened, as on a phone.
 
     Yields:
         Whether that switch is on.
     """
+    if is_folded:
+        with st.expander(title), guarded():
+            yield False
+        return
     with heading(title, help_text=help_text):
         log = st.toggle("log", key=log_key) if log_key else False
     with guarded():

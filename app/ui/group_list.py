@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 import polars as pl
@@ -100,6 +101,24 @@ def rows(groups: pl.DataFrame) -> pl.DataFrame:
         .sort(keys, descending=[False, True, False], nulls_last=True)
         .drop("order")
     )
+
+
+def with_brief_reasons(groups: pl.DataFrame) -> pl.DataFrame:
+    """Leave out of each reason what stands in the columns beside it: the status, a plain "all"."""
+    brief = [
+        _briefly(BADGE_STYLES[Status(status)].word, reason or "")
+        for status, reason in groups.select("status", "reason").iter_rows()
+    ]
+    return groups.with_columns(pl.Series("reason", brief, dtype=pl.String))
+
+
+def _briefly(word: str, reason: str) -> str:
+    if not reason.lower().startswith(word.lower()):
+        return reason
+    return _OF_ALL.sub("", reason[len(word) :].lstrip(": "))
+
+
+_OF_ALL = re.compile(r"^on (\d+) of \1 partitions?: ")
 
 
 def with_advice(

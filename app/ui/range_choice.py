@@ -25,7 +25,9 @@ PAUSED = "paused"
 _FIRST, _LAST = "range-first", "range-last"
 
 
-def draw(now: datetime, zone: tzinfo, minute_days: int | None) -> TimeRange:
+def draw(
+    now: datetime, zone: tzinfo, minute_days: int | None, *, is_offered: bool = True
+) -> TimeRange:
     """Draw the choice: a range that ends now, or one from a moment to another.
 
     What is chosen stands in the address: ``range``, ``between`` and ``paused``.
@@ -34,10 +36,38 @@ def draw(now: datetime, zone: tzinfo, minute_days: int | None) -> TimeRange:
         now: The present.
         zone: The viewer's.
         minute_days: How long history by the minute is kept; None: for ever.
+        is_offered: Whether the page follows it; else it is kept for the other pages.
     """
     text = _asked()
+    if is_offered:
+        _offer(now, zone)
+    fixed = None
+    if text:
+        try:
+            start, end = read_interval(text)
+            fixed = between(start, min(end, max(now, start)), now, minute_days)
+        except ValueError as error:
+            st.error(escape(str(error)), icon=":material/date_range:")
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.toggle(
+            "Pause",
+            key=PAUSED,
+            bind="query-params",
+            help="The page stays as it is until you go on: nothing is read again by itself.",
+        )
+        if text and is_offered:
+            st.button(
+                "Back to now",
+                icon=":material/fast_forward:",
+                type="tertiary",
+                on_click=_end_now,
+            )
+    return fixed or RANGES[st.session_state[RANGE] or DEFAULT_RANGE]
+
+
+def _offer(now: datetime, zone: tzinfo) -> None:
     # The address holds what the choice shows, so the choice shows the ranges' short names.
-    key = st.segmented_control(
+    st.segmented_control(
         "Time range",
         list(RANGES),
         required=True,
@@ -53,28 +83,6 @@ def draw(now: datetime, zone: tzinfo, minute_days: int | None) -> TimeRange:
         st.datetime_input("From", None, key=_FIRST, step=step)
         st.datetime_input("To", None, key=_LAST, step=step)
         st.button("Show this time", on_click=_show_chosen, args=(zone,), type="primary")
-    fixed = None
-    if text:
-        try:
-            start, end = read_interval(text)
-            fixed = between(start, min(end, max(now, start)), now, minute_days)
-        except ValueError as error:
-            st.error(escape(str(error)), icon=":material/date_range:")
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.toggle(
-            "Pause",
-            key=PAUSED,
-            bind="query-params",
-            help="The page stays as it is until you go on: nothing is read again by itself.",
-        )
-        if text:
-            st.button(
-                "Back to now",
-                icon=":material/fast_forward:",
-                type="tertiary",
-                on_click=_end_now,
-            )
-    return fixed or RANGES[key or DEFAULT_RANGE]
 
 
 def _asked() -> str:

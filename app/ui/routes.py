@@ -120,6 +120,11 @@ def names_its_tab(page: st.Page) -> bool:
     return page.url_path in (GROUP, TOPIC, INCIDENT)
 
 
+def has_own_time(page: st.Page) -> bool:
+    """Return whether a page is of a time of its own, whatever range is chosen."""
+    return page.url_path in (REPORT, INCIDENT)
+
+
 def path(name: str) -> str:
     """Return a page's script, as ``st.switch_page`` and ``st.page_link`` take it."""
     return str(_VIEWS / name / "page.py")

@@ -43,6 +43,8 @@ ROW_LIMIT = 1000
 _ROW_PIXELS = 31
 _CARDS = 20
 """Most rows that a phone shows, a card each; the file has all."""
+_SEEN = 4
+"""So many short columns of a card are seen; the others are folded."""
 _LABELLED = 40
 """Longer texts, and those of wide columns, are sentences: a card leaves their label out."""
 
@@ -59,6 +61,7 @@ class Column:
         opens: Page and parameter that a click on the cell leads to.
         pinned: Only with ``opens``: Streamlit writes other pinned cells in grey.
         names: It is the title of a card where the first column is not.
+        to_seconds: Times are written to the second.
     """
 
     label: str
@@ -72,7 +75,10 @@ class Column:
     opens: tuple[str, str] | None = None
     pinned: bool = False
     names: bool = False
+    to_seconds: bool = False
 
+
+_NO_COLUMNS: Mapping[str, Column] = {}
 
 _WRITERS: dict[Kind, Callable[[Any], str]] = {
     "count": exact,
@@ -96,6 +102,7 @@ def show(
     sums: str = "",
     rows_shown: int = 50,
     every: Callable[[], pl.DataFrame] | None = None,
+    in_file: Mapping[str, Column] = _NO_COLUMNS,
 ) -> None:
     """Show rows, how many of how many they are, and a link to them as a file.
 
@@ -110,6 +117,7 @@ def show(
         sums: What all of them are together, said behind their number.
         rows_shown: Rows that are seen without scrolling the table.
         every: Returns the rows of the file, where the frame is a part of them.
+        in_file: Further columns, of the file alone.
     """
     shown = frame.select(list(columns)).head(ROW_LIMIT)
     opens = {name: column.opens for name, column in columns.items() if column.opens}
@@ -142,7 +150,7 @@ def show(
         st.caption(". ".join([*said, *([sums] if sums else [])]), width="content")
         st.download_button(
             "CSV",
-            lambda: csv(frame if every is None else every(), columns),
+            lambda: csv(frame if every is None else every(), {**columns, **in_file}),
             file_name=file_name(key, view),
             mime="text/csv",
             key=f"{key}-csv",
@@ -234,6 +242,8 @@ def texts(
 def cards(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> list[items.Item]:
     """Return each row as a card: its name, its status, and the other columns in words.
 
+    Further ones than the first few are folded.
+
     The name is the column that is said to be, or else the first one that is no status; what leads
     elsewhere is a link. What stands before the name, such as a time, needs no label. A sparkline is
     left out, and what does not apply.
@@ -259,6 +269,7 @@ def cards(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> lis
             name for name in rest if len(said[name]) <= _LABELLED and columns[name].width != "large"
         ]
         sentences = [said[name] for name in rest if name not in short]
+        labelled = [f"{columns[name].label} {said[name]}" for name in short]
         found.append(
             items.Item(
                 id=f"{number}-{said[title]}",
@@ -273,7 +284,8 @@ def cards(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> lis
                 if target
                 else None,
                 why=" ".join(sentences),
-                step=" · ".join(f"{columns[name].label} {said[name]}" for name in short),
+                step=" · ".join(labelled[:_SEEN]),
+                more=[" · ".join(labelled[_SEEN:])] if labelled[_SEEN:] else [],
             )
         )
     return found
@@ -318,7 +330,7 @@ def _sentence(value: Any) -> str:
 
 def _writer(column: Column, view: View) -> Callable[[Any], str] | None:
     if column.kind == "time":
-        return lambda moment: clock(moment, view.zone, now=view.now)
+        return partial(clock, zone=view.zone, now=view.now, to_seconds=column.to_seconds)
     return _WRITERS.get(column.kind)
 
 

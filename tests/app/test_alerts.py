@@ -136,9 +136,13 @@ def test_an_incident_is_told_from_its_first_second(
     steps = test.dataframe[0].value
     assert steps["at"].is_monotonic_increasing
     assert {"cause", "symptom", "person"} <= set(steps["kind"])
-    (chart,) = test.get("plotly_chart")
+    late, chart = test.get("plotly_chart")
     assert "Broker 2 is missing" in chart.proto.spec
-    assert any("# Broker 2 is missing" in one.value for one in test.code)
+    drawn = [trace["name"] for trace in json.loads(late.proto.spec)["data"]]
+    assert drawn[:2] == ["objective 5 min", "archive"]
+    assert "The 5 furthest behind of 10 groups; less: " in said.replace("\\", "")
+    (markdown,) = [one.value for one in test.code if "# Broker 2 is missing" in one.value]
+    assert "| stock | " in markdown
 
 
 def test_a_runbook_that_is_an_address_is_a_link(

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+import streamlit as st
 from deltalake import write_deltalake
 from streamlit.testing.v1 import AppTest
 
@@ -63,17 +64,25 @@ def test_the_list_of_groups_is_worst_first_with_its_lags(open_page: Open, filled
     assert by_group["lag"].isna().to_dict()["reports"]
 
 
-def test_an_objective_that_all_have_is_said_once_and_why_is_wide(
-    open_page: Open, filled: Path
+def test_an_objective_that_all_have_is_said_once_and_no_column_is_cut(
+    open_page: Open, filled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    files: dict[str, str] = {}
+    monkeypatch.setattr(
+        st, "download_button", lambda label, data, *, key, **look: files.update({key: data()})
+    )
     test = open_page(filled, "groups")
     assert "objective_seconds" not in test.dataframe[0].value
     assert "; objective 5 min" in texts(test)
+    heading, first = files["groups-table-csv"].splitlines()[:2]
+    assert heading.endswith(",objective (seconds)") and first.endswith(",300.0")
     columns = json.loads(test.dataframe[0].proto.columns)
     widths = {name: column["width"] for name, column in columns.items() if "width" in column}
     shown = list(test.dataframe[0].value)
-    # A window of 1,440 pixels leaves 1,000 beside the menu.
-    assert sum(widths[name] for name in shown[: shown.index("consumption_per_second") + 1]) <= 1000
+    # Windows of 1,280 and 1,440 pixels leave so much beside the menu.
+    for last, room in (("trend", 858), ("consumption_per_second", 1018)):
+        assert room - 20 <= sum(widths[one] for one in shown[: shown.index(last) + 1]) <= room
+    assert shown.index("reason") < shown.index("advice") < shown.index("trend")
     assert max(widths, key=lambda name: widths[name]) == "reason"
 
 
@@ -314,6 +323,11 @@ def test_the_strip_shows_age_and_what_was_not_collected(open_page: Open, filled:
 def test_the_chosen_range_survives_a_change_of_page(open_page: Open, filled: Path) -> None:
     test = open_page(filled)
     test.segmented_control(key="range").set_value("6h").run()
+    # A week is a week: it offers no range, and keeps that of the other pages.
+    test.switch_page("views/report/page.py").run()
+    assert not [one for one in test.segmented_control if one.label == "Time range"]
+    assert "last 6 hours" not in texts(test)
+    test.run()
     test.switch_page("views/groups/page.py").run()
     calm(test)
     assert test.session_state["range"] == "6h"

@@ -161,7 +161,7 @@ def skew_chart(
             "x": [name for name, _ in rates],
             "y": [rate for _, rate in rates],
             "marker": {
-                "color": [palette.act if name in hot else palette.series[0] for name, _ in rates]
+                "color": [palette.watch if name in hot else palette.series[0] for name, _ in rates]
             },
             "hovertemplate": "%{x}: %{y:,.3~r}/s<extra></extra>",
         }

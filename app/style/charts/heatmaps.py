@@ -41,14 +41,18 @@ def heatmap(
     labels = frame.select("label", "order").unique().sort("order")["label"].to_list()
     made = plot(
         palette,
-        height=height or min(520, max(150, 60 + 18 * len(labels))),
+        height=height or min(540, max(170, 86 + 18 * len(labels))),
         y_title="",
         legend=False,
     )
     first, last = frame["time"].min(), frame["time"].max()
     if isinstance(first, datetime) and isinstance(last, datetime):
         places = round((last - first).total_seconds() / step_seconds) + 1
-        grid = [first + timedelta(seconds=step_seconds * place) for place in range(places)]
+        # A cell goes on for a step from its time: where cells begin, and where the last one ends.
+        step = timedelta(seconds=step_seconds)
+        edges = [first + step * place for place in range(places + 1)]
+        if edges[-2] < axis.end < edges[-1]:
+            edges[-1] = axis.end
         passed = (pl.col("time") - pl.lit(first)).dt.total_microseconds() / 1e6
         # Polls do not fall exactly on the grid: each takes the nearest place.
         placed = (
@@ -65,7 +69,7 @@ def heatmap(
         made.traces.append(
             dict(
                 type="heatmap",
-                x=[axis.local(moment) for moment in grid],
+                x=[axis.local(moment) for moment in edges],
                 y=labels,
                 z=[[None if cell is None else cell / scale for cell in row] for row in rows],
                 customdata=[
@@ -78,34 +82,43 @@ def heatmap(
                 hoverongaps=False,
                 xgap=0,
                 ygap=1,
+                # Above: the time axis is as long as those of the charts beside it.
                 colorbar={
+                    "orientation": "h",
+                    **{"x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom"},
                     "thickness": 8,
                     "outlinewidth": 0,
                     "tickfont": {"size": 10, "color": palette.quiet},
                     "nticks": 4,
                     "tickformat": "~s",
-                    "len": 1,
+                    "len": 0.5,
                     "title": {
                         "text": name,
                         "side": "right",
                         "font": {"size": 10, "color": palette.quiet},
                     },
                 },
-                hovertemplate="%{y}: %{customdata}<br>%{x|%H:%M:%S}<extra></extra>",
+                hovertemplate=f"%{{y}}: %{{customdata}}<br>%{{x|{_clock(step)}}}<extra></extra>",
             )
         )
     put_time_axis(made, axis)
-    for ground in made.shapes:
-        ground["layer"] = "above"  # the cells would cover it
     put_marks(made, axis, palette, labelled=False)
+    for shape in made.shapes:
+        shape["layer"] = "above"  # the cells would cover it
     made.layout["hovermode"] = "closest"
-    made.x["nticks"] = 4
     made.y = {
         **{"type": "category", "autorange": "reversed", "showgrid": False, "fixedrange": True},
         **{"tickmode": "array", "tickvals": _downsampled(labels), "automargin": True},
         "tickfont": {"size": 11, "color": palette.quiet},
     }
     return made.done()
+
+
+def _clock(step: timedelta) -> str:
+    """Return how the middle of a cell is written: no finer than the cell is."""
+    if step >= timedelta(hours=1):
+        return "%-d %b" if step >= timedelta(days=1) else "%-d %b %H:00"
+    return "%H:%M" if step >= timedelta(minutes=1) else "%H:%M:%S"
 
 
 def _peak(values: pl.Series) -> float:

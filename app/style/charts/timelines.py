@@ -7,7 +7,7 @@ import polars as pl
 
 from app.style.charts.base import Axis, plain, plot, put_time_axis
 from app.style.charts.marks import put_marks
-from app.style.theme import Palette
+from app.style.theme import URGENT, WATCH, Palette
 
 _ROW_PIXELS = 24
 _SHOWN = 20
@@ -41,13 +41,16 @@ def timeline_chart(
         is_narrow: Whether names are cut, so that the bars have most of the width.
     """
     names = _names(alerts)[:_SHOWN]
-    made = plot(palette, height=60 + _ROW_PIXELS * max(2, len(names)), y_title="", legend=True)
+    # What is written at marks has a row of its own: it would cover bars.
+    above = 1 if axis.events else 0
+    rows_drawn = max(2, len(names) + above)
+    made = plot(palette, height=60 + _ROW_PIXELS * rows_drawn, y_title="", legend=True)
     colours = {
-        "critical": ("act now", palette.act),
-        "warning": ("watch", palette.watch),
-        "info": ("note", palette.series[0]),
+        "critical": (URGENT.label, palette.act, ""),
+        "warning": (WATCH.label, palette.watch, "/"),
+        "info": ("i note", palette.series[0], "."),
     }
-    for severity, (word, colour) in colours.items():
+    for severity, (word, colour, pattern) in colours.items():
         rows = alerts.filter((pl.col("severity") == severity) & pl.col("what").is_in(names))
         if rows.is_empty():
             continue
@@ -66,10 +69,29 @@ def timeline_chart(
                     for start, end in zip(starts, ends, strict=True)
                 ],
                 # The line shows a bar that is too short to be seen.
-                "marker": {"color": colour, "line": {"color": colour, "width": 1.5}},
+                "marker": {
+                    "color": colour,
+                    "line": {"color": colour, "width": 1.5},
+                    # Not by colour alone.
+                    "pattern": {
+                        "shape": pattern,
+                        "fillmode": "overlay",
+                        "fgcolor": palette.ground,
+                        "size": 6,
+                    },
+                },
                 "hovertemplate": "%{y}<br>%{base|%H:%M:%S}<extra></extra>",
             }
         )
+    # In some zones Plotly forgets the end that it is told to include, where there are bars alone.
+    made.traces.append(
+        {
+            **{"type": "scatter", "mode": "markers", "hoverinfo": "skip", "showlegend": False},
+            "x": [axis.local(axis.start), axis.local(axis.end)],
+            "y": [plain(name) for name in names[:1]] * 2,
+            "marker": {"opacity": 0},
+        }
+    )
     put_time_axis(made, axis)
     put_marks(made, axis, palette)
     made.layout.update(barmode="overlay", bargap=0.35, hovermode="closest")
@@ -84,6 +106,7 @@ def timeline_chart(
         automargin=True,
         nticks=None,
         dtick=1,
+        range=[-0.5, len(names) - 0.5 + above],
         showgrid=False,
     )
     return made.done()

@@ -12,7 +12,7 @@ import streamlit as st
 from app.data import history_queries, present, queries
 from app.data.background import Background
 from app.data.context import View
-from app.style.format import age, clock
+from app.style.format import age, clock, duration
 from app.ui import components, refresh, routes
 from app.ui.advice import advice_cards
 from app.ui.advice.overtaken import IN_SYNC, Known
@@ -90,15 +90,22 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
     )
 
 
-def of_groups(view: View, groups: Collection[str]) -> dict[str, str]:
+def of_groups(view: View, groups: Collection[str], *, also_old: bool = False) -> dict[str, str]:
     """Return the most urgent change that the job advises on each of these groups, in a line.
+
+    Args:
+        view: The frame of the page.
+        groups: The groups.
+        also_old: Whether advice that says nothing about the present is returned, with its age.
 
     Raises:
         LakeError: The advice cannot be read.
     """
-    given = _given(view)
+    given, old = _given(view), ""
     if not given.is_current(view.now):
-        return {}
+        if given.as_of is None or not also_old:
+            return {}
+        old = f"old ({duration((view.now - given.as_of).total_seconds())}): "
     on_groups = given.rows.filter(
         pl.col("subject_kind") == Subject.GROUP,
         advice_cards.IS_CHANGE,
@@ -109,7 +116,7 @@ def of_groups(view: View, groups: Collection[str]) -> dict[str, str]:
     for row in on_groups.iter_rows(named=True):
         older = now_known.overtakes(row, zone=view.zone, now=view.now)
         if older is None or not older.is_void:
-            lines[row["subject"]] = advice_cards.in_a_line(from_row(row))
+            lines[row["subject"]] = f"{old}{advice_cards.in_a_line(from_row(row))}"
     return lines
 
 

@@ -27,7 +27,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const offer = () => {
     const [from, to] = (state.span ?? ["", ""]).map((one) => String(one).slice(11, 16));
     button.textContent = `${data.label} ${from} – ${to}`;
-    button.hidden = !state.span;
+    button.hidden = !state.span || !data.label;
   };
   state.zoomed = async (chart, change) => {
     if (state.moving) return;

@@ -24,8 +24,8 @@ _component = st.components.v2.component(
 )
 
 
-def draw(view: View, page: str) -> None:
-    """Listen to the charts of a page; where somebody zooms, offer the time as the range."""
+def draw(view: View, page: str, *, offers_range: bool) -> None:
+    """Listen to the charts of a page; where somebody zooms, the time can be offered as range."""
     zone, asked = view.zone, st.session_state.get(range_choice.BETWEEN)
     # What cannot be read, or is not known, stays in the address: the page goes on saying so.
     unread = {range_choice.BETWEEN: asked} if asked else {}
@@ -39,7 +39,7 @@ def draw(view: View, page: str) -> None:
     _component(
         key=_KEY,
         data={
-            "label": "Show",
+            "label": "Show" if offers_range else None,
             "page": f"{page} {view.range.key}",
             "address": address,
             "drawn": view.now.timestamp(),

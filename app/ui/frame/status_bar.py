@@ -42,12 +42,15 @@ def collected(rows: pl.DataFrame) -> Collected:
     )
 
 
-def draw(view: View, pages: dict[str, list[st.Page]]) -> Collected | None:
+def draw(
+    view: View, pages: dict[str, list[st.Page]], *, shows_range: bool = True
+) -> Collected | None:
     """Draw the status bar, with the box that searches everything.
 
     Args:
         view: The frame of the page.
         pages: Those of the menu.
+        shows_range: Whether the page is of the chosen range.
 
     Returns:
         What the newest poll brought; None where that cannot be read.
@@ -56,7 +59,7 @@ def draw(view: View, pages: dict[str, list[st.Page]]) -> Collected | None:
         found = collected(queries.newest_collections(view))
         status, box = st.columns([3, 1.2], vertical_alignment="center")
         with status, st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            _row(view, found)
+            _row(view, found, shows_range=shows_range)
             live.draw(view, found.at)
         with box:
             search.draw(view, pages)
@@ -75,11 +78,11 @@ def newest_poll_at(view: View) -> datetime | None:
         return None
 
 
-def _row(view: View, found: Collected) -> None:
+def _row(view: View, found: Collected, *, shows_range: bool) -> None:
+    period = f"{view.period.removeprefix('in the ')}, " if shows_range else ""
     parts = [
         f":gray[:material/lan: {escape(view.cluster)}]",
-        f":gray[:material/schedule: {view.period.removeprefix('in the ')}, "
-        f"{escape(zone_name(view.zone, view.until))}]",
+        f":gray[:material/schedule: {period}{escape(zone_name(view.zone, view.until))}]",
     ]
     if found.at is not None:
         seconds = (view.now - found.at).total_seconds()

@@ -41,7 +41,7 @@ def draw(
         decided: Its rows of ``group_partition_status``.
     """
     group = row["group"]
-    with components.section("Members"):
+    with components.section("Members", is_folded=view.is_phone):
         # A poll that could not read the members leaves those of earlier ones.
         known_at = (row["observed_at"] or view.now) - timedelta(seconds=2 * view.interval_seconds)
         members = at_newest_poll(queries.recent_of(view, GROUP_MEMBERS, "group", group)).filter(
@@ -86,6 +86,7 @@ def draw_rebalances(view: View, group: str, rebalances: pl.DataFrame) -> None:
         "Rebalances",
         help_text="From the log of commits. Kafka writes no reason there: it is what differs "
         "between two generations. A member that left may have been too slow instead.",
+        is_folded=view.is_phone,
     ):
         if rebalances.is_empty():
             components.nothing(f"No rebalance is known {view.period}.", icon=":material/check:")

@@ -163,7 +163,10 @@ if st.toggle("Why this status", key="group-why"):
                 noun="measurements",
             )
 
-left_side, right_side = st.columns([3, 2], gap="medium")
+# On a phone columns lie below each other: what next comes before charts there.
+sides = st.columns([3, 2], gap="medium")
+left_side, right_side = reversed(sides) if view.is_phone else sides
+low = 150 if view.is_phone else 210
 with components.guarded():
     partitions = history_queries.partition_history(view, group)
     whole = history_queries.group_history(view, [group])
@@ -187,7 +190,7 @@ with components.guarded():
                         step_seconds=history.step_seconds,
                         y_title=y_title,
                         log=log,
-                        height=210,
+                        height=low,
                         band=seasons.band(usual["lag_max"], view) if key == "lag" else None,
                         ghost=seasons.ghost(
                             *(view, before, GROUP_HISTORY, "group", group),
@@ -213,6 +216,7 @@ with components.guarded():
             "Time lag by partition" if by_time else "Lag by partition",
             help_text="One row a partition: a stuck or hot one stands out. Blank is not known. "
             f"Less than {duration(NEUTRAL_SECONDS)} of arrivals stays in neutral colours.",
+            is_folded=view.is_phone,
         ):
             if rows["lag"].null_count() == rows.height:
                 components.nothing("No lag of a partition is known in this range.")
@@ -237,7 +241,7 @@ with components.guarded():
                     if total > view_model.HEATMAP_ROWS
                     else None,
                 )
-        with components.section("Arriving and consumed"):
+        with components.section("Arriving and consumed", is_folded=view.is_phone):
             components.chart(
                 columns_chart(
                     history.frame,
@@ -249,7 +253,7 @@ with components.guarded():
                     palette=view.palette,
                     step_seconds=history.step_seconds,
                     y_title="messages a second",
-                    height=240,
+                    height=low + 30,
                     band=seasons.band(usual["arrival_per_second"], view),
                     ghost=seasons.ghost(
                         *(view, before, GROUP_HISTORY, "group", group),
@@ -264,7 +268,7 @@ with components.guarded():
     with right_side:
         with components.section("Advice"):
             current_advice.draw(view, Subject.GROUP, group)
-        with components.section("Expected to arrive"):
+        with components.section("Expected to arrive", is_folded=view.is_phone):
             forecast.draw(view, "group", group)
 
 samples = offsets = GROUP_OFFSETS.empty

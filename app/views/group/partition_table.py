@@ -26,7 +26,7 @@ def draw(view: View, row: Mapping[str, Any], offsets: pl.DataFrame, decided: pl.
         decided: Its rows of ``group_partition_status``.
     """
     group = row["group"]
-    with components.section("Partitions"):
+    with components.section("Partitions", is_folded=view.is_phone):
         table = view_model.partition_rows(decided, offsets, view.now)
         columns = {
             "topic": Column("topic", pinned=True, opens=(routes.TOPIC, "topic")),

@@ -7,16 +7,17 @@ import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.rules.lifecycle import State, active
-from app.data import alert_store, present, queries
+from app.data import alert_store, history_queries, present, queries
 from app.data.context import current
+from app.style.charts.lines import Line, colours_of, columns_chart
 from app.style.charts.timelines import shown_of, timeline_chart
-from app.style.format import escape, thin
+from app.style.format import duration, escape, thin
 from app.ui import alert_forms, components, incidents, open_incidents, routes, tables
 from app.ui.alert_list import moment
 from app.ui.changes import events
 from app.ui.tables import Column
-from app.ui.time_axis import axis_between
-from app.views.incident import view_model
+from app.ui.time_axis import axis_between, note_of
+from app.views.incident import lag, view_model
 from lake.schemas.current import GROUP_STATUS
 from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES
 
@@ -104,17 +105,15 @@ if cause.state is not State.RESOLVED and alert_store.sees_labels(
 target = incidents.subject(cause.labels, cause.page, thin(cause.what))
 parameters = {**target.parameters, "cluster": cluster}
 named = next(iter(target.parameters.values()), target.page.replace("_", " "))
-with st.container(horizontal=True, gap="medium"):
-    routes.link(target.page, f"Open {escape(named)}", parameters, icon=":material/open_in_new:")
-    if is_address:
-        st.page_link(cause.runbook, label="Runbook", icon=":material/menu_book:")
 
-changes, rebalances, are_known = CLUSTER_EVENTS.empty, REBALANCES.empty, False
+place = replace(view, cluster=cluster)
+changes, rebalances, groups, are_known = CLUSTER_EVENTS.empty, REBALANCES.empty, [], False
 first, until = began - view_model.BEFORE, (ended or view.now) + view_model.AFTER
 with components.guarded():
-    place = replace(view, cluster=cluster)
     group = cause.labels.get("group")
-    topics = view_model.topics_of(cause, present.rows(place, GROUP_STATUS))
+    status = present.rows(place, GROUP_STATUS)
+    groups = lag.groups_of(incident, status)
+    topics = view_model.topics_of(cause, status)
     changes = queries.changes_between(place, first, until)
     is_of_cluster = group is None and not topics
     changes = (
@@ -125,9 +124,59 @@ with components.guarded():
     are_known = True
 happened = [*events.of_changes(changes), *events.of_rebalances(rebalances)]
 found = view_model.steps(incident, happened, acknowledged)
+start, end = view_model.around(incident, happened, view.now)
+
+with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+    routes.link(target.page, f"Open {escape(named)}", parameters, icon=":material/open_in_new:")
+    if is_address:
+        st.page_link(cause.runbook, label="Runbook", icon=":material/menu_book:")
+    axis = axis_between(view, start, end, events.marks(happened))
+
+late = None
+with components.guarded():
+    if groups:
+        minute_days = view.settings.lake.retention.minute_days
+        chosen = replace(place, range=lag.range_of(start, end, view.now, minute_days))
+        history = history_queries.group_history(chosen, groups)
+        late = lag.courses(history.frame, groups)
+if late is not None:
+    of = f" of {escape(late.names[0])}" if len(late.names) == 1 else ""
+    with components.section(
+        ("Time lag" if late.is_time else "Lag") + of,
+        help_text="Of the groups that it is about: it names them, or a topic that they read.",
+    ):
+        if late.names:
+            colours = colours_of(late.names, view.palette)
+            notes = (late.rest, note_of(chosen, history))
+            wanted = {view.settings.scaling.objective_seconds(name) for name in late.names}
+            components.chart(
+                columns_chart(
+                    late.frame,
+                    [
+                        Line(column=str(number), name=name, colour=colours[name])
+                        for number, name in enumerate(late.names)
+                    ],
+                    axis=replace(
+                        axis,
+                        events=(*view_model.ends(incident), *axis.events),
+                        generated_until=history.generated_until,
+                    ),
+                    palette=view.palette,
+                    step_seconds=history.step_seconds,
+                    y_title="" if late.is_time else "messages waiting",
+                    height=180 if view.is_phone else 240,
+                    level=(f"objective {duration(objective)}", objective)
+                    if late.is_time and len(wanted) == 1 and (objective := next(iter(wanted)))
+                    else None,
+                ),
+                key="incident-lag",
+                alt=f"How late the groups were that {cause.what} is about, over time",
+                note=escape(" ".join(note for note in notes if note)) or None,
+            )
+        else:
+            components.nothing(escape(f"No lag is known from then. {late.rest}"))
 
 with components.section("Course", help_text="The cause, what followed, and what was changed."):
-    axis = axis_between(view, *view_model.around(incident, view.now), events.marks(happened))
     bars = view_model.bars(incident, view.now)
     components.chart(
         timeline_chart(bars, axis=axis, palette=view.palette, is_narrow=view.is_phone),
@@ -138,10 +187,10 @@ with components.section("Course", help_text="The cause, what followed, and what 
     tables.show(
         view_model.step_rows(found, began),
         {
-            "at": Column("time", "time", width=110),
+            "at": Column("time", "time", width=120, to_seconds=True),
             "after": Column("after", width=90, help="Before or after the cause began."),
             "kind": Column("", width=80),
-            "what": Column("what", width="large", names=True),
+            "what": Column("what", width="medium", names=True),
             "detail": Column("detail", width="large"),
         },
         view=view,
@@ -155,7 +204,7 @@ with components.section("Course", help_text="The cause, what followed, and what 
 with st.expander("Share it"):
     address = (st.context.url or "").partition("?")[0]
     link = f"{address}?{urlencode({'alert': cause.id, 'cluster': cluster})}"
-    text = view_model.markdown(incident, found, view.now, link)
+    text = view_model.markdown(incident, found, late, view.now, link)
     components.code(link)
     st.download_button(
         "Download as Markdown",

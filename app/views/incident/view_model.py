@@ -14,16 +14,20 @@ from alerting.rules.inhibition import EARLIER_SECONDS
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
 from alerting.tools.rule_trial import thing
-from app.style.format import clock, count, duration, escape, thin, utc
+from app.style.charts.base import ChartEvent
+from app.style.format import clock, count, duration, escape, thin
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.changes.events import Event, Sort
-from app.ui.incidents import Incident, limited, loss, timeline_rows
+from app.ui.incidents import Incident, limited, loss, symptoms_of, timeline_rows
+from app.views.incident.lag import Courses, figures
 
 BEFORE = timedelta(minutes=30)
 """How far before its begin changes are looked for."""
 AFTER = timedelta(minutes=5)
 EDGE = 0.2
 """How much of an incident's span is drawn before and after it."""
+LEAST_EDGE = timedelta(minutes=10)
+"""A short one is drawn with so much: what was usual is seen beside it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +75,7 @@ def steps(
         if (said := acknowledged.get(alert.id)) is not None
     ]
     for alike in symptoms_together(incident):
-        found += _of_symptoms(alike, is_before=is_before(cause, alike[0]))
+        found += _of_symptoms(alike)
     found += [
         Step(
             at=one.at,
@@ -96,7 +100,7 @@ def topics_of(cause: Alert, groups: pl.DataFrame) -> list[str]:
 
 
 def is_before(cause: Alert, symptom: Alert) -> bool:
-    """Return whether something was there before its cause: then it did not follow from it."""
+    """Return whether a symptom began clearly before its cause."""
     return symptom.began_at < cause.began_at - EARLIER_SECONDS
 
 
@@ -116,12 +120,12 @@ def _named(alike: Sequence[Alert]) -> str:
     return f"{count(len(alike), 'alert')}: {alike[0].check.replace('_', ' ')}"
 
 
-def _of_symptoms(alike: Sequence[Alert], *, is_before: bool) -> list[Step]:
+def _of_symptoms(alike: Sequence[Alert]) -> list[Step]:
     detail = thin(alike[0].detail)
     if len(alike) > 1:
         detail = ", ".join(limited([thing(dict(one.labels)) for one in alike]))
-    kind = "before" if is_before else "symptom"
-    found = [Step(at=_moment(alike[0].began_at), kind=kind, what=_named(alike), detail=detail)]
+    began = _moment(alike[0].began_at)
+    found = [Step(at=began, kind="symptom", what=_named(alike), detail=detail)]
     ends = [one.resolved_at for one in alike if one.resolved_at is not None]
     if ends:
         of = f"{len(ends)} of " if len(ends) < len(alike) else ""
@@ -147,12 +151,25 @@ def _end(alike: Sequence[Alert]) -> float | None:
     return Incident(cause=alike[0], symptoms=tuple(alike)).ended_at
 
 
-def around(incident: Incident, now: datetime) -> tuple[datetime, datetime]:
-    """Return from when to when an incident is drawn: its span, and a fifth of it at each end."""
-    first = _moment(min(one.began_at for one in (incident.cause, *incident.symptoms)))
-    last = moment(incident.ended_at) or now
-    edge = (last - first) * EDGE
-    return first - edge, min(last + edge, now)
+def around(
+    incident: Incident, changes: Iterable[Event], now: datetime
+) -> tuple[datetime, datetime]:
+    """Return from when to when an incident is drawn: with what was before and after it.
+
+    Changes and symptoms that were there before are on it, as far back as changes are looked for.
+    """
+    began, last = _moment(incident.cause.began_at), moment(incident.ended_at) or now
+    edge = max((last - began) * EDGE, LEAST_EDGE)
+    before = [*(_moment(one.began_at) for one in incident.symptoms), *(one.at for one in changes)]
+    earliest = max(min([began, *before]), began - BEFORE) - edge / 4
+    return min(began - edge, earliest), min(last + edge, now)
+
+
+def ends(incident: Incident) -> tuple[ChartEvent, ...]:
+    """Return when an incident began and ended, as marks of a chart."""
+    began = ChartEvent(at=_moment(incident.cause.began_at), text=incident.cause.what, kind="act")
+    over = moment(incident.ended_at)
+    return (began,) if over is None else (began, ChartEvent(at=over, text="over"))
 
 
 def unheeded(
@@ -215,46 +232,52 @@ def after(at: datetime, began: datetime) -> str:
 
 
 def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
-    """Return when the incident began, how long it lasted and what followed from it."""
+    """Return when the incident began, how long it lasted and how many symptoms it has."""
     cause = incident.cause
-    began = clock(moment(cause.began_at), zone, now=now)
-    before = sum(1 for one in incident.symptoms if is_before(cause, one))
-    after_it = len(incident.symptoms) - before
-    followed = (
-        f"{count(after_it, 'symptom')} followed from it" if after_it else "Nothing followed from it"
-    ) + (f", {count(before, 'alert')} under it began before." if before else ".")
+    began = clock(moment(cause.began_at), zone, now=now, to_seconds=True)
+    number = len(symptoms_of(incident))
+    early = tuple(one for one in incident.symptoms if is_before(cause, one))
+    before = len(symptoms_of(replace(incident, symptoms=early)))
+    said = (f"{count(number, 'symptom')}" if number else "No symptom") + (
+        f", {before} of them from before." if before else "."
+    )
     if incident.ended_at is not None:
         lasted = duration(incident.ended_at - cause.began_at)
-        ended = clock(moment(incident.ended_at), zone, now=now)
-        return f"It began at {began}, ended at {ended} and lasted {lasted}. {followed}"
+        ended = clock(moment(incident.ended_at), zone, now=now, to_seconds=True)
+        return f"It began at {began}, ended at {ended} and lasted {lasted}. {said}"
     goes = duration(now.timestamp() - cause.began_at)
     if cause.resolved_at is not None:
-        return f"It began at {began}; the cause is over, and symptoms go on. {followed}"
+        return f"It began at {began}; the cause is over, and symptoms go on. {said}"
     left = loss(incident, now, it="it")
     ahead = f" At the present rates {escape(left)}." if left else ""
-    return f"It began at {began} and has lasted {goes}. {followed}{ahead}"
+    return f"It began at {began} and has lasted {goes}. {said}{ahead}"
 
 
-def markdown(incident: Incident, found: list[Step], now: datetime, link: str) -> str:
+def markdown(
+    incident: Incident, found: list[Step], late: Courses | None, now: datetime, link: str
+) -> str:
     """Return the incident as Markdown, with times in UTC, for a report or a ticket."""
     cause = incident.cause
-    began = moment(cause.began_at)
-    ended = moment(incident.ended_at)
+    began = _moment(cause.began_at)
     facts: dict[str, Any] = {
         "Cluster": cause.labels.get("cluster", "unknown"),
         "Severity": SEVERITY_BADGE_STYLES[cause.severity].word,
-        "Began": utc(began),
-        "Ended": utc(ended) if ended else "it goes on",
-        "Lasted": duration((incident.ended_at or now.timestamp()) - cause.began_at),
         "Rule": cause.rule,
     }
     lines = [f"# {_portable(cause.what)}", "", _portable(thin(told(incident)[0])), ""]
+    lines += [f"{sentence(incident, now, UTC)} Times are UTC.", ""]
     lines += [f"- {name}: {_portable(str(value))}" for name, value in facts.items()]
     lines += [f"- Page: <{link}>"]
     lines += ["", "| UTC | after | | what | detail |", "|---|---|---|---|---|"]
     for step in found:
-        cells = (f"{step.at:%H:%M:%S}", after(step.at, began or step.at), step.kind)
+        cells = (f"{step.at:%Y-%m-%d %H:%M:%S}", after(step.at, began), step.kind)
         lines.append(f"| {' | '.join((*cells, _portable(step.what), _portable(step.detail)))} |")
+    if late is not None and late.names:
+        name = "time lag" if late.is_time else "lag"
+        lines += ["", f"| group | {name} when it began | most | at | at the end |"]
+        lines += ["|---|---|---|---|---|"]
+        lines += [f"| {' | '.join(map(_portable, row))} |" for row in figures(late, began)]
+        lines += ["", _portable(late.rest)] if late.rest else []
     return "\n".join(lines) + "\n"
 
 

@@ -73,16 +73,14 @@ with components.guarded():
     every["advice"] = lambda: advised(given, given.height).rows
 
 first, last = (f"{at.astimezone(view.zone):%-d %b %H:%M}" for at in (start, end))
-sentence = view_model.headline(parts)
+sentence, more = view_model.headline(parts)
 with heading:
-    components.headline(
-        sentence[:1].upper() + sentence[1:], escape(f"{view.cluster}, {first} to {last}.")
-    )
+    components.headline(sentence, escape(f"{view.cluster}, {first} to {last}. {more}"))
 st.download_button(
     "Download as HTML",
     lambda: view_model.html(
         f"{view.cluster}: the week from {start:%Y-%m-%d} to {end:%Y-%m-%d}",
-        f"{sentence[:1].upper()}{sentence[1:]}.",
+        f"{sentence}. {more}",
         list(parts.values()),
         view,
     ),

@@ -12,7 +12,7 @@ import polars as pl
 from alerting.rules.folding import as_it_was
 from alerting.rules.model import SEVERITIES
 from app.data.context import View
-from app.style.format import count, exact, zone_name
+from app.style.format import count, duration, exact, zone_name
 from app.ui import tables
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.incidents import Incident
@@ -98,9 +98,9 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
                 badge_styles=list(SEVERITY_BADGE_STYLES.values()),
                 width=100,
             ),
-            "what": Column("what", width=260),
-            "began": Column("began", "time"),
-            "ended": Column("ended", "time", unknown="goes on"),
+            "what": Column("what", width=250),
+            "began": Column("began", "time", width=104),
+            "ended": Column("ended", "time", unknown="goes on", width=104),
             "seconds": Column("lasted", "duration", help="Within this week."),
             "symptoms": Column("symptoms", "count"),
             "detail": Column("how bad", width="large"),
@@ -111,7 +111,7 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
 
 
 def objective_part(late: pl.DataFrame, now_late: Sequence[str] = ()) -> Part:
-    """Return in how many hours each group missed its objective.
+    """Return for how long each group missed its objective.
 
     Args:
         late: Rows of ``late_hours.by_group``.
@@ -126,21 +126,27 @@ def objective_part(late: pl.DataFrame, now_late: Sequence[str] = ()) -> Part:
         columns={
             "group": Column("group", width=220),
             "objective_seconds": Column("objective", "duration"),
-            "over_hours": Column(
-                "hours with a miss", "count", help="An hour counts if it was missed for a moment."
+            "over_seconds": Column(
+                "over it for", "duration", help="A minute counts if it was missed for a moment."
             ),
             "worst_seconds": Column("worst time lag", "duration"),
-            "worst_at": Column("in the hour of", "time"),
+            "worst_at": Column("at", "time"),
         },
-        noun="groups, the most hours first",
-        nothing=f"No hour over an objective is in the history yet; {over} now: {names}."
+        noun="groups, the longest first",
+        nothing=f"No time over an objective is in the history yet; {over} now: {names}."
         if now_late
         else "No group exceeded its objective, as far as is known.",
         over_now=len(now_late),
-        note="Counted are the hours, the running one too, in which the time lag was above the "
-        "objective at some moment: how many minutes of them is not measured."
-        + (f" Over it now: {names}." if now_late else "")
-        + (" Generated history is in it." if late["is_generated"].any() else ""),
+        note=" ".join(
+            text
+            for text, is_so in (
+                ("Counted are minutes with a time lag above the objective at some moment.", True),
+                ("An hour whose minutes are not kept counts whole.", late["whole_hours"].sum() > 0),
+                (f"Over it now: {names}.", now_late),
+                ("Generated history is in it.", late["is_generated"].any()),
+            )
+            if is_so
+        ),
     )
 
 
@@ -215,25 +221,26 @@ def advice_part(
     )
 
 
-def headline(parts: Mapping[str, Part]) -> str:
-    """Return the week in a sentence."""
-    said = []
+def headline(parts: Mapping[str, Part]) -> tuple[str, str]:
+    """Return the week in a sentence, and what else there is to say of it."""
+    said, more = [], []
     if "incidents" in parts:
         said.append(count(parts["incidents"].rows.height, "incident"))
     if "objectives" in parts:
         late, over_now = parts["objectives"].rows, parts["objectives"].over_now
-        hours = int(late["over_hours"].sum())
         said.append(
-            f"{count(late.height, 'group')} over {'its' if late.height == 1 else 'their'} "
-            f"objective at some moment of {count(hours, 'hour')}"
+            f"{count(late.height, 'group')} over {'its' if late.height == 1 else 'their'} objective"
             if late.height
-            else "no hour over an objective is known yet"
+            else "no time over an objective is known yet"
             if over_now
             else "no group over its objective"
         )
+        if late.height:
+            longest = duration(late["over_seconds"][0])
+            more.append(f"Longest over it: {late['group'][0]}, {longest}.")
         if over_now:
-            its = "its" if over_now == 1 else "theirs"
-            said.append(f"{count(over_now, 'group')} over {its} now")
+            is_over = "group is over its objective" if over_now == 1 else "groups are over theirs"
+            more.append(f"{exact(over_now)} {is_over} now.")
     if "advice" in parts:
         advice = parts["advice"]
         followed = int(advice.rows["is_followed"].sum())
@@ -242,7 +249,8 @@ def headline(parts: Mapping[str, Part]) -> str:
             if advice.total is not None and advice.total > advice.rows.height
             else f"{count(followed, 'piece', 'pieces')} of advice followed"
         )
-    return ", ".join(said) if said else "The week is not known"
+    sentence = ", ".join(said) if said else "the week is not known"
+    return f"{sentence[0].upper()}{sentence[1:]}", " ".join(more)
 
 
 _CSS = """body{font:14px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}

@@ -1,4 +1,4 @@
-"""The rows of the decision table: one change a row. Pure functions."""
+"""The rows of the decision table: one subject a row. Pure functions."""
 
 from __future__ import annotations
 
@@ -167,7 +167,9 @@ def items(
     zone: tzinfo,
     withdrawn: bool = False,
 ) -> list[Item]:
-    """Return rows of ``recommendations`` as rows of the table.
+    """Return rows of ``recommendations`` as rows of the table: one for each subject.
+
+    The first piece of advice on a subject stands there; the further ones are links, and folded.
 
     Args:
         rows: The rows, in their order.
@@ -179,33 +181,44 @@ def items(
         withdrawn: Whether the newest round did not give this advice.
     """
     found = []
-    said = set()
-    for row in rows.iter_rows(named=True):
-        advice, name = from_row(row), row_id(row)
-        newer = older.get(name)
-        consequence = (advice.subject_kind, advice.subject, _if_nothing(advice))
-        word, at = ("last given", "confirmed_at") if withdrawn else ("advised", "valid_from")
+    word, at = ("last given", "confirmed_at") if withdrawn else ("advised", "valid_from")
+    for about in rows.partition_by("subject_kind", "subject", maintain_order=True):
+        names = [row_id(row) for row in about.iter_rows(named=True)]
+        advice, *further = [from_row(row) for row in about.iter_rows(named=True)]
+        newer = older.get(names[0])
         found.append(
             Item(
-                id=name,
+                id=names[0],
                 badge=advice_cards.badge_style(advice, newer),
                 what=advice.subject,
-                when=f"{word} {clock(row[at], zone, now=now)}",
-                why=why(advice) if newer is None else f"Older than {newer.now}",
+                when=f"{word} {clock(about[at][0], zone, now=now)}",
+                why=_why(advice, newer),
                 until=incidents.deadline(deadlines.get(advice.subject), now)
                 if advice.subject_kind is Subject.GROUP
                 else "",
-                step="" if consequence in said else consequence[2],
-                link=Target(
-                    label=advice_cards.headline(advice, newer),
-                    page=routes.SCALING,
-                    parameters={PARAMETER: name},
-                ),
-                is_chosen=name == picked,
+                step=_if_nothing(advice),
+                link=_card_of(advice_cards.headline(advice, newer), names[0]),
+                links=[
+                    _card_of(advice_cards.change(one), name)
+                    for one, name in zip(further, names[1:], strict=True)
+                ],
+                more_label=f"+{len(further)}" if further else "",
+                more=[
+                    f"{advice_cards.change(one)}: {_why(one, older.get(name))}"
+                    for one, name in zip(further, names[1:], strict=True)
+                ],
+                is_chosen=picked in names,
             )
         )
-        said.add(consequence)
     return found
+
+
+def _card_of(label: str, name: str) -> Target:
+    return Target(label=label, page=routes.SCALING, parameters={PARAMETER: name})
+
+
+def _why(advice: Recommendation, newer: Overtaken | None) -> str:
+    return why(advice) if newer is None else f"Older than {newer.now}"
 
 
 def why(advice: Recommendation) -> str:

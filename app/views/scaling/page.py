@@ -67,24 +67,23 @@ picked = None if row is None else decisions.row_id(row)
 
 
 def draw(listed: pl.DataFrame, key: str, alt: str, *, withdrawn: bool = False) -> None:
-    """Draw a row a change; its link shows the card of the row."""
-    shown = listed.head(LISTED)
-    items.draw(
-        decisions.items(
-            shown,
-            deadlines,
-            older=older,
-            picked=picked,
-            now=view.now,
-            zone=view.zone,
-            withdrawn=withdrawn,
-        ),
-        view=view,
-        key=key,
-        alt=alt,
+    """Draw a row a subject; its links show the cards of what is advised on it."""
+    subjects = listed.select("subject_kind", "subject").unique(maintain_order=True)
+    shown = listed.join(
+        subjects.head(LISTED), on=subjects.columns, how="semi", maintain_order="left"
     )
-    if listed.height > shown.height:
-        st.caption(f"{shown.height} of {listed.height}, the most urgent first")
+    rows = decisions.items(
+        shown,
+        deadlines,
+        older=older,
+        picked=picked,
+        now=view.now,
+        zone=view.zone,
+        withdrawn=withdrawn,
+    )
+    items.draw(rows, view=view, key=key, alt=alt)
+    if subjects.height > len(rows):
+        st.caption(f"{len(rows)} of {subjects.height} subjects, the most urgent first")
 
 
 if not changes.is_empty():

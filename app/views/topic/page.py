@@ -120,7 +120,7 @@ with components.guarded():
                 step_seconds=history.step_seconds,
                 y_title="messages a second",
                 log=log,
-                height=260,
+                height=150 if view.is_phone else 260,
                 band=seasons.band(usual, view),
                 ghost=seasons.ghost(
                     view, seasons.choice(), TOPIC_HISTORY, "topic", topic, TOPIC[0]
@@ -137,6 +137,7 @@ with (
         "Arriving by partition",
         help_text="From the ends of the partitions' logs over the last ten minutes. Amber is hot: "
         "far more than the others.",
+        is_folded=view.is_phone,
     ),
 ):
     if rows["arrival"].null_count() == rows.height:
@@ -161,7 +162,7 @@ with (
             note="Dotted: an even share.",
         )
 
-with components.section("Expected to arrive"):
+with components.section("Expected to arrive", is_folded=view.is_phone):
     forecast.draw(view, "topic", topic)
 
 with components.section("Groups that read it"):
@@ -191,7 +192,7 @@ with components.section("Groups that read it"):
 with components.section("Advice"):
     current_advice.draw(view, Subject.TOPIC, topic)
 
-with components.section("Partitions"):
+with components.section("Partitions", is_folded=view.is_phone):
     tables.show(
         rows,
         {
@@ -301,7 +302,7 @@ with components.guarded():
                 noun="transactions",
             )
 
-with components.section("What changed"):
+with components.section("What changed", is_folded=view.is_phone):
     cluster_changes.draw(
         view,
         events.about_topic(queries.cluster_events(view), topic),

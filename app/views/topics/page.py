@@ -144,7 +144,7 @@ if history is not None:
                 y_title="messages a second",
                 limit=NAMED_SERIES,
                 log=log,
-                height=320,
+                height=200 if view.is_phone else 320,
             ),
             key="topics-arriving",
             alt="Messages a second by topic over time: the busiest and the others' sum",

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import combinations
+from math import dist
 from zoneinfo import ZoneInfo
 
 import polars as pl
@@ -9,6 +12,7 @@ import pytest
 from app.style.charts.advice import forecast_chart
 from app.style.charts.base import (
     Axis,
+    ChartEvent,
     plot,
     put_time_axis,
     top_and_others,
@@ -18,7 +22,7 @@ from app.style.charts.heatmaps import bars, heatmap
 from app.style.charts.lines import Line, colours_of, columns_chart, series_chart, time_unit
 from app.style.charts.timelines import timeline_chart
 from app.style.charts.words import in_words
-from app.style.theme import DARK, LIGHT
+from app.style.theme import DARK, LIGHT, Palette
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 AXIS = Axis(start=START, end=START + timedelta(hours=1), zone=UTC)
@@ -61,6 +65,15 @@ def test_names_of_a_timeline_leave_most_of_a_phone_to_its_bars(is_narrow: bool, 
     assert list(made.layout.yaxis.tickvals) == list(made.data[0].y)
 
 
+def test_labels_of_marks_lie_above_the_bars_of_a_timeline() -> None:
+    bars = pl.DataFrame(
+        {"what": ["a", "b"], "severity": "info", "from": [START] * 2, "to": [AXIS.end] * 2}
+    )
+    for events, top in (((), 1.5), ((ChartEvent(at=START, text="broker 2 lost"),), 2.5)):
+        made = timeline_chart(bars, axis=replace(AXIS, events=events), palette=LIGHT)
+        assert made.layout.yaxis.range == (-0.5, top)
+
+
 def test_the_highest_are_drawn_and_the_others_added_up() -> None:
     rows = frame(**{f"g{number:02d}": [number * 1.0, number * 2.0] for number in range(12)})
     found, names = top_and_others(rows, by="group", value="lag", limit=10)
@@ -75,6 +88,44 @@ def test_a_sum_of_others_says_of_how_many_it_lacks_values() -> None:
     found, _ = top_and_others(rows, by="group", value="lag", limit=1)
     rest = found.filter(pl.col("group") == "others (2, 1 not always known)").sort("time")
     assert rest["lag"].to_list() == [2.0, 1.0]
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+def test_lines_and_heat_have_no_colour_of_a_severity(palette: Palette) -> None:
+    """Each is at least 25 away in CIELAB, where 2 can just be told apart."""
+    severities = {palette.act, palette.watch}
+    for one in (*palette.series, palette.heat[-1][1]):
+        assert all(dist(lab(one), lab(other)) >= 25 for other in severities), one
+    assert dist(*map(lab, severities)) >= 25
+    pairs = combinations(map(lab, palette.series), 2)
+    assert min(dist(one, other) for one, other in pairs) >= 20
+
+
+def lab(colour: str) -> tuple[float, float, float]:
+    """Return a colour as CIELAB."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts
+    )
+    x, y, z = (
+        one ** (1 / 3) if one > 0.008856 else 7.787 * one + 16 / 116
+        for one in (
+            (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.95047,
+            0.2126 * red + 0.7152 * green + 0.0722 * blue,
+            (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.08883,
+        )
+    )
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def test_severities_of_a_timeline_differ_by_more_than_their_colour() -> None:
+    rows = pl.DataFrame(
+        {"what": ["a", "b", "c"], "severity": ["critical", "warning", "info"]}
+    ).with_columns(pl.lit(START).alias("from"), pl.lit(AXIS.end).alias("to"))
+    *bars_drawn, ends = timeline_chart(rows, axis=AXIS, palette=LIGHT).data
+    assert [one.name for one in bars_drawn] == ["● act now", "▲ watch", "i note"]
+    assert len({one.marker.pattern.shape for one in bars_drawn}) == 3
+    assert list(ends.x) == [AXIS.local(AXIS.start), AXIS.local(AXIS.end)]
 
 
 def test_a_colour_stays_with_its_name() -> None:
@@ -180,6 +231,15 @@ def heat(values: list[float | None], neutral: float = 60.0):  # type: ignore[no-
 def test_a_heatmap_leaves_the_unknown_and_the_missing_empty() -> None:
     cells = heat([1.0, None, -1.0, 4.0]).data[0].z[0]
     assert list(cells) == [1.0, None, None, 4.0]
+
+
+def test_all_cells_of_a_heatmap_lie_on_the_axis_and_are_as_long_as_their_step() -> None:
+    trace = heat([1.0, 4.0]).data[0]
+    first = AXIS.local(START) + timedelta(seconds=1)
+    assert list(trace.x) == [first + timedelta(minutes=one) for one in range(3)]
+    assert "%H:%M}" in trace.hovertemplate
+    last = heat([1.0] * 60).data[0].x[-2:]
+    assert list(last) == [first + timedelta(minutes=59), AXIS.local(AXIS.end)]
 
 
 def test_normal_noise_is_not_painted_red() -> None:

@@ -144,6 +144,8 @@ def test_times_are_the_viewers_with_the_date_unless_it_is_today() -> None:
     assert write.clock(datetime(2026, 11, 18, 9, 2, tzinfo=UTC), UTC, now=NOW) == "18 Nov 09:02"
     assert write.clock(datetime(2024, 1, 2, 3, 4, tzinfo=UTC), UTC, now=NOW) == "2024-01-02 03:04"
     assert write.clock(None, UTC, now=NOW) == "unknown"
+    at = datetime(2026, 11, 18, 9, 2, 7, tzinfo=UTC)
+    assert write.clock(at, UTC, now=NOW, to_seconds=True) == "18 Nov 09:02:07"
     assert write.utc(datetime(2026, 11, 20, 10, 20, 5, tzinfo=UTC)) == "2026-11-20 10:20:05 UTC"
 
 

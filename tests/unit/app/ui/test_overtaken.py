@@ -14,6 +14,7 @@ from app.data.context import View
 from app.ui.advice import advice_cards, current_advice
 from app.ui.advice.current_advice import CurrentAdvice
 from app.ui.advice.overtaken import OLDER, Known
+from lake.schemas.tables import RECOMMENDATIONS
 from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
 from scaling.advice.model import (
     AdviceKind,
@@ -126,6 +127,17 @@ def test_the_age_of_advice_is_said_once_it_matters(view: View, minutes: int, sai
     at = view.now - timedelta(minutes=minutes)
     given = CurrentAdvice(rows=recommendation_frame([]), as_of=at, given_at=at)
     assert current_advice.words(given, view) == said
+
+
+def test_a_list_has_old_advice_with_its_age_and_a_step_has_none(view: View) -> None:
+    given = view.now - timedelta(hours=2)
+    advice = replace(ONE, cluster="east", kind=AdviceKind.START_CONSUMERS)
+    rows = recommendation_frame(recommendation_rows([advice], at=given))
+    view.lake.append(RECOMMENDATIONS, rows)
+    assert current_advice.of_groups(view, [ONE.subject]) == {}
+    assert current_advice.of_groups(view, [ONE.subject], also_old=True) == {
+        ONE.subject: "old (2 h): start its consumers"
+    }
 
 
 @pytest.mark.parametrize(

@@ -202,6 +202,13 @@ def test_a_card_has_a_name_for_its_title_and_never_its_status() -> None:
     assert (card.what, card.badge) == ("3 partitions", URGENT)
 
 
+def test_a_card_shows_the_first_columns_and_folds_the_others() -> None:
+    names = ["name", "a", "b", "c", "d", "e", "f"]
+    frame = pl.DataFrame({name: [name.upper()] for name in names})
+    (card,) = cards(frame, {name: Column(name) for name in names}, cast(View, Frame()))
+    assert (card.step, card.more) == ("a A · b B · c C · d D", ["e E · f F"])
+
+
 def test_the_link_of_a_card_has_the_name_as_it_is() -> None:
     frame = pl.DataFrame({"group": ["orders 10,000"]})
     (card,) = cards(

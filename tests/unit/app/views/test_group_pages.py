@@ -530,3 +530,22 @@ def test_the_objective_that_all_groups_have() -> None:
     assert group_list.common_objective(objectives(300, 300), objectives(300)) == 300
     assert group_list.common_objective(objectives(300, 300), objectives(60)) is None
     assert group_list.common_objective(objectives(), objectives()) is None
+
+
+def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
+    given = {
+        "Stopped: nobody consumes, 9 messages wait.": (
+            "STOPPED",
+            "nobody consumes, 9 messages wait.",
+        ),
+        "Falling behind on 4 of 4 partitions: 40/s arrive.": ("FALLING_BEHIND", "40/s arrive."),
+        "Stalled on 1 of 12 partitions (o-7): no commit.": (
+            *("STALLED", "on 1 of 12 partitions (o-7): no commit."),
+        ),
+        "Keeps up: 3 messages wait.": ("OK", "Keeps up: 3 messages wait."),
+    }
+    groups = pl.DataFrame(
+        {"status": [status for status, _ in given.values()], "reason": list(given)}
+    )
+    brief = group_list.with_brief_reasons(groups)
+    assert brief["reason"].to_list() == [said for _, said in given.values()]

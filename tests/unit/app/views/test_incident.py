@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
@@ -11,7 +11,8 @@ from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import AlertSeverity
 from app.ui.changes.events import of_changes
-from app.ui.incidents import Incident
+from app.ui.incidents import Incident, folded, symptoms_of
+from app.views.incident.lag import DRAWN, courses, figures, groups_of, range_of
 from app.views.incident.view_model import (
     after,
     around,
@@ -25,6 +26,7 @@ from app.views.incident.view_model import (
     topics_of,
     unheeded,
 )
+from lake.schemas.grain import Grain
 from lake.schemas.tables import CLUSTER_EVENTS
 
 
@@ -114,13 +116,13 @@ def test_the_topics_it_is_about_are_its_own_or_those_of_its_group() -> None:
 
 def test_its_sentence_says_when_it_began_and_ended() -> None:
     assert sentence(INCIDENT, at(2000), UTC) == (
-        "It began at 00:16, ended at 00:22 and lasted 6 min. 1 symptom followed from it."
+        "It began at 00:16:40, ended at 00:22:40 and lasted 6 min. 1 symptom."
     )
     open_one = Incident(
         cause=Alert(**{**_fields(CAUSE), "state": State.FIRING, "resolved_at": None})
     )
     assert sentence(open_one, at(1120), UTC) == (
-        "It began at 00:16 and has lasted 2 min. Nothing followed from it."
+        "It began at 00:16:40 and has lasted 2 min. No symptom."
     )
     loses = Incident(cause=replace(open_one.cause, deadline=1120.0 + 7200.0))
     assert sentence(loses, at(1120), UTC).endswith(" At the present rates it loses data in 2 h.")
@@ -142,14 +144,18 @@ def test_symptoms_that_are_alike_are_one_row_with_their_names() -> None:
     assert rows["to"].to_list() == [at(1360), at(2000)]
 
 
-def test_what_was_there_before_the_cause_did_not_follow_from_it() -> None:
-    early = replace(SYMPTOM, fingerprint="e", started_at=745.0)
+def test_symptoms_from_before_count_as_those_of_the_list_do() -> None:
+    early = replace(SYMPTOM, fingerprint="e", started_at=745.0, what="t lost")
     # Sections are polled one by one: it may be dated a little earlier.
     late = replace(SYMPTOM, started_at=950.0)
     incident = Incident(cause=CAUSE, symptoms=(early, late))
-    assert [step.kind for step in steps(incident, (), {})][:3] == ["before", "symptom", "cause"]
+    assert [step.kind for step in steps(incident, (), {})][:3] == ["symptom", "symptom", "cause"]
     said = sentence(incident, at(2000), UTC)
-    assert said.endswith("1 symptom followed from it, 1 alert under it began before.")
+    assert said.endswith(" 2 symptoms, 1 of them from before.")
+    # Two rules may say the same of one thing: lists have one line for it.
+    twice = replace(incident, symptoms=(*incident.symptoms, replace(late, fingerprint="z")))
+    assert sentence(twice, at(2000), UTC) == said
+    assert folded(len(symptoms_of(twice))) == "2 symptoms"
 
 
 def test_what_is_over_is_told_as_what_was() -> None:
@@ -170,9 +176,84 @@ def test_what_only_lists_fold_can_be_acknowledged_where_it_is_told() -> None:
     assert [one.fingerprint for one in unheeded(incident, stored, by)] == ["loss"]
 
 
-def test_the_time_axis_is_the_span_of_the_incident_and_a_fifth_at_each_end() -> None:
-    assert around(INCIDENT, at(9000)) == (at(1000 - 72), at(1360 + 72))
-    assert around(INCIDENT, at(1400)) == (at(1000 - 72), at(1400))
+def test_the_time_axis_has_what_was_before_and_after() -> None:
+    changes = of_changes(CHANGES)
+    assert around(INCIDENT, changes, at(9000)) == (at(1000 - 600), at(1360 + 600))
+    assert around(INCIDENT, changes, at(1400)) == (at(1000 - 600), at(1400))
+    long = Incident(cause=replace(CAUSE, resolved_at=1000.0 + 36000))
+    assert around(long, (), at(90000)) == (at(1000 - 7200), at(37000 + 7200))
+    # What was changed half an hour before is on it, and what was so for days does not press it.
+    for earlier in (400.0, -90000.0):
+        early = Incident(cause=CAUSE, symptoms=(replace(SYMPTOM, started_at=earlier),))
+        assert around(early, (), at(1400))[0] == at(max(earlier, 1000.0 - 1800) - 150)
+
+
+GROUPS = pl.DataFrame(
+    {"group": ["a", "b", "connect-x", "d"], "topics": [["t"], ["t", "u"], ["v"], None]},
+    schema_overrides={"topics": pl.List(pl.String)},
+)
+
+
+def test_it_is_about_the_groups_that_it_names_and_those_that_read_its_topics() -> None:
+    def of(*labels: dict[str, str]) -> list[str]:
+        cause, *symptoms = (replace(CAUSE, labels={"cluster": "c", **one}) for one in labels)
+        return groups_of(Incident(cause=cause, symptoms=tuple(symptoms)), GROUPS)
+
+    assert of({"group": "gone"}) == ["gone"]
+    assert of({"broker": "2"}, {"topic": "t"}, {"group": "d"}) == ["a", "b", "d"]
+    assert of({"broker": "2"}) == of({}) == ["a", "b", "connect-x", "d"]
+    assert of({"connect": "w", "connector": "x"}) == ["connect-x"]
+    assert of({"vhost": "/", "queue": "q"}) == []
+
+
+def _late(**values: tuple[list[float | None], list[int | None]]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {"time": at(960 + 60 * step), "group": name, "time_lag_seconds": behind, "lag": waits}
+            for name, (delays, lags) in values.items()
+            for step, (behind, waits) in enumerate(zip(delays, lags, strict=True))
+        ],
+        schema={
+            "time": pl.Datetime("us", "UTC"),
+            "group": pl.String,
+            "time_lag_seconds": pl.Float64,
+            "lag": pl.Int64,
+        },
+    )
+
+
+def test_the_groups_furthest_behind_are_drawn_and_the_others_named() -> None:
+    names = [f"g{number}" for number in range(7)]
+    history = _late(
+        **{name: ([1.0, number * 60.0], [1, 2]) for number, name in enumerate(names[:-1])}
+    )
+    found = courses(history, names)
+    assert (found.is_time, list(found.names)) == (True, ["g5", "g4", "g3", "g2", "g1"])
+    assert len(found.names) == DRAWN
+    assert found.rest == "The 5 furthest behind of 7 groups; less: g0. Not known: g6."
+    assert found.frame["0"].to_list() == [1.0, 300.0]
+    first = figures(found, at(1000))[0]
+    assert first == ("g5", "1 s", "5 min", "1970-01-01 00:17:00 UTC", "5 min")
+
+
+def test_messages_are_drawn_where_the_time_lag_of_a_group_is_not_known() -> None:
+    found = courses(_late(a=([3.0, None], [5, 6]), b=([None, None], [7, None])), ["a", "b"])
+    assert (found.is_time, list(found.names), found.rest) == (False, ["a", "b"], "")
+    assert found.frame["1"].to_list() == [7, None]
+    assert [row[1:3] for row in figures(found, at(900))] == [
+        ("unknown", "6 messages"),
+        ("unknown", "7 messages"),
+    ]
+    assert courses(_late(), ["a"]).names == []
+
+
+def test_its_history_is_read_at_a_grain_that_suits_it_and_up_to_now_while_it_goes_on() -> None:
+    now = at(90 * 86400.0)
+    over = range_of(now - timedelta(hours=3), now - timedelta(hours=1), now, 30)
+    assert (over.grain, over.end) == (Grain.MINUTE, now - timedelta(hours=1))
+    goes_on = range_of(now - timedelta(seconds=100), now, now, 30)
+    assert (goes_on.length, goes_on.end) == (timedelta(minutes=2), None)
+    assert range_of(now - timedelta(days=60), now - timedelta(days=59), now, 30).grain is Grain.HOUR
 
 
 def _fields(alert: Alert) -> dict[str, object]:
@@ -180,11 +261,14 @@ def _fields(alert: Alert) -> dict[str, object]:
 
 
 def test_the_markdown_is_whole_and_takes_no_text_of_others_as_markup() -> None:
-    text = markdown(
-        INCIDENT, steps(INCIDENT, of_changes(CHANGES), {}), at(2000), "http://h/incident"
-    )
+    late = courses(_late(**{"a|<i>": ([3.0, 90.0], [5, 6])}), ["a|<i>", "gone"])
+    found = steps(INCIDENT, of_changes(CHANGES), {})
+    text = markdown(INCIDENT, found, late, at(2000), "http://h/incident")
     assert text.startswith("# Broker 2 is missing\n")
-    assert "1970\\-01\\-01 00:16:40 UTC" in text or "1970-01-01 00" in text.replace("\\", "")
+    assert "It began at 00:16:40, ended at 00:22:40 and lasted 6 min." in text
+    assert "| 1970-01-01 00:16:50 | +10 s | symptom |" in text
+    assert "| a|<i> | 3 s | 1 min 30 s | 1970-01-01 00:17:00 UTC |" in text.replace("\\", "")
+    assert "Not known: gone." in text.replace("\\", "")
     assert "<b>" not in text.replace("\\<b\\>", "")
     assert "http\\:<!-- -->//evil.example" in text
     assert "small" not in text
@@ -192,4 +276,4 @@ def test_the_markdown_is_whole_and_takes_no_text_of_others_as_markup() -> None:
     table = [line for line in text.splitlines() if line.startswith("| ")]
     # A bar in a text of others opens no cell.
     assert all(line.replace("\\|", "").count("|") == 6 for line in table)
-    assert len(table) == 1 + 6
+    assert len(table) == 1 + 6 + 1 + 1

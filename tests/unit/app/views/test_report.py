@@ -34,7 +34,8 @@ class Frame:
 
 def hour(group: str, hours_before: float, late: float | None, **given: Any) -> dict[str, Any]:
     at = END - timedelta(hours=hours_before)
-    return {"group": group, "window_start": at, "time_lag_seconds_max": late, **given}
+    told = {"group": group, "window_start": at, "time_lag_seconds_max": late}
+    return {**told, "grain_seconds": 3600, **given}
 
 
 def by_group_of(
@@ -44,6 +45,7 @@ def by_group_of(
         [{"generated": None, **row} for row in rows],
         schema={
             "group": pl.String,
+            "grain_seconds": pl.Int32,
             "window_start": pl.Datetime("us", "UTC"),
             "time_lag_seconds_max": pl.Float64,
             "generated": pl.Boolean,
@@ -69,7 +71,8 @@ def test_each_group_is_held_against_its_own_objective() -> None:
         )
     )
     assert part.rows["group"].to_list() == ["fast"]
-    assert part.rows["over_hours"].to_list() == [2]
+    assert part.rows["over_seconds"].to_list() == [7200.0]
+    assert "counts whole" in part.note
     assert part.rows["worst_seconds"].to_list() == [40.0]
     assert part.rows["worst_at"].to_list() == [END - timedelta(hours=2)]
     assert "Generated" not in part.note
@@ -79,7 +82,7 @@ def test_each_group_is_held_against_its_own_objective() -> None:
     assert "Generated history is in it" in generated.note
 
 
-def test_the_running_hour_is_known_by_its_minutes(view: View) -> None:
+def test_minutes_are_counted_where_they_are_kept(view: View) -> None:
     rows = [
         {
             "cluster": "east",
@@ -88,12 +91,15 @@ def test_the_running_hour_is_known_by_its_minutes(view: View) -> None:
             "window_start": view.now - timedelta(minutes=ago),
             "time_lag_seconds_max": lag,
         }
-        for grain, ago, lag in ((3600, 120, 400.0), (60, 30, 350.0), (60, 29, 500.0), (60, 3, 1.0))
+        for grain, ago, lag in (
+            *((3600, 180, 400.0), (3600, 120, 450.0), (60, 61, 450.0)),
+            *((60, 30, 350.0), (60, 29, 500.0), (60, 3, 1.0)),
+        )
     ]
     view.lake.append(GROUP_HISTORY, pl.DataFrame(rows))
     late = over_objective(view, view.now - timedelta(days=7), view.now)
-    found = late.select("group", "over_hours", "worst_seconds", "worst_at").rows()
-    assert found == [("late", 2, 500.0, view.now - timedelta(hours=1))]
+    found = late.select("group", "over_seconds", "whole_hours", "worst_seconds", "worst_at").rows()
+    assert found == [("late", 3600.0 + 3 * 60, 1, 500.0, view.now - timedelta(minutes=29))]
 
 
 def test_the_worst_incidents_come_first_and_of_these_the_longest() -> None:
@@ -168,12 +174,12 @@ def test_what_was_saved_is_counted_from_when_advice_was_followed() -> None:
     )
     assert part.rows["subject"].to_list() == ["billing", "idle"]
     assert part.rows["saved_hours"].to_list() == [20.0, 0.0]
-    assert view_model.headline({"advice": part}) == "1 piece of advice followed"
+    assert view_model.headline({"advice": part})[0] == "1 piece of advice followed"
     some = view_model.advice_part(
         given, [AdviceOutcome(followed=Followed.NOT_FOLLOWED)] * 2, ["", ""], END, total=1234
     )
     assert some.note.endswith("These are the newest 2 of 1\u202f234.")
-    said = view_model.headline({"advice": some})
+    said, _ = view_model.headline({"advice": some})
     assert said == "0 of the newest 2 pieces of advice followed"
 
 
@@ -197,26 +203,26 @@ def test_the_document_says_of_which_zone_its_clock_times_are() -> None:
     assert made.count("Kolkata, UTC+5:30") == 1
 
 
-def test_the_headline_says_what_is_known() -> None:
-    late = view_model.objective_part(by_group_of(hour("fast", 1, 90.0)))
+def test_the_headline_says_what_is_known_in_a_short_sentence() -> None:
+    late = view_model.objective_part(by_group_of(hour("a" * 200, 1, 90.0)), ["a", "b"])
     none = view_model.incident_part([], START, END)
-    said = view_model.headline({"incidents": none, "objectives": late})
-    assert said == "0 incidents, 1 group over its objective at some moment of 1 hour"
-    assert view_model.headline({}) == "The week is not known"
+    said, more = view_model.headline({"incidents": none, "objectives": late})
+    assert said == "0 incidents, 1 group over its objective"
+    assert more == f"Longest over it: {'a' * 200}, 1 h. 2 groups are over theirs now."
+    assert view_model.headline({}) == ("The week is not known", "")
 
 
 def test_a_group_that_is_late_now_is_said_although_its_hour_is_not_in_the_history() -> None:
     nothing = by_group_of()
     assert view_model.headline({"objectives": view_model.objective_part(nothing)}) == (
-        "no group over its objective"
+        *("No group over its objective", ""),
     )
     part = view_model.objective_part(nothing, ["slow"])
     assert view_model.headline({"objectives": part}) == (
-        "no hour over an objective is known yet, 1 group over its now"
+        *("No time over an objective is known yet", "1 group is over its objective now."),
     )
     assert part.nothing.endswith("1 group now: slow.")
     more = view_model.objective_part(by_group_of(hour("fast", 1, 90.0)), ["fast", "slow"])
-    assert "2 groups over theirs now" in view_model.headline({"objectives": more})
     assert "Over it now: fast, slow." in more.note
 
 

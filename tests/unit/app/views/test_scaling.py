@@ -36,7 +36,7 @@ def test_the_rows_on_a_group_have_its_deadline_from_one_source_and_once() -> Non
         AdviceKind.RETENTION_DEADLINE,
         AdviceKind.ADD_CONSUMERS,
     }
-    assert [one.until for one in found] == ["loses data in 12 min"] * 2
+    assert [one.until for one in found] == ["loses data in 12 min"]
     # What advice says is kept with it, and would stand beside another number.
     first = group_deadline(late)
     assert first is not None
@@ -44,7 +44,7 @@ def test_the_rows_on_a_group_have_its_deadline_from_one_source_and_once() -> Non
     assert said == "in 14 min"
     assert not any(said in text for one in advice for text in (one.reason, one.consequence or ""))
     unknown = decisions.items(rows, {}, picked=None, now=NOW, zone=UTC)
-    assert [one.until for one in unknown] == ["", ""]
+    assert [one.until for one in unknown] == [""]
 
 
 def test_a_subject_may_have_colons_in_its_name() -> None:
@@ -113,15 +113,23 @@ def test_the_urgent_rows_are_in_the_order_of_their_deadlines() -> None:
     assert decisions.soonest_first(rows.clear(), deadlines, NOW).is_empty()
 
 
-def test_what_doing_nothing_means_is_said_once_of_a_subject() -> None:
+def test_a_subject_has_one_row_and_its_further_advice_is_counted_there() -> None:
     late = facts(
         six(arrival=constant(100.0), capacity=constant(60.0), backlog=60_000, warm_up=0.0),
         retention=Retention(seconds=1200.0),
     )
     advice = [replace(one, consequence="Messages are lost.") for one in advice_on(late)]
+    advice += [replace(one, subject="another") for one in advice[:1]]
     rows = recommendation_frame(recommendation_rows(advice, at=NOW))
-    found = decisions.items(rows, {}, picked=None, now=NOW, zone=UTC)
-    assert [one.step for one in found] == ["Otherwise messages are lost", ""]
+    rows = pl.concat([rows.filter(pl.col("subject") == name) for name in (late.group, "another")])
+    picked = decisions.row_id(rows.row(1, named=True))
+    found = decisions.items(rows, {}, picked=picked, now=NOW, zone=UTC)
+    assert [(one.what, one.more_label) for one in found] == [(late.group, "+1"), ("another", "")]
+    assert [one.step for one in found] == ["Otherwise messages are lost"] * 2
+    first, other = found
+    assert [link.parameters["advice"] for link in first.links] == [picked]
+    assert first.more == [f"{first.links[0].label}: {decisions.why(advice[1])}"]
+    assert (first.is_chosen, other.is_chosen, other.links) == (True, False, [])
 
 
 def test_a_row_that_is_older_than_what_its_group_does_says_so() -> None:
