@@ -9,8 +9,9 @@ from pathlib import Path
 from PIL import Image
 
 from bench.support.addresses import PAGES, path_of
-from bench.support.chromium import chromium, viewer
+from bench.support.chromium import Viewer, chromium, viewer
 
+_EVERY = (*PAGES, "queues", "incident")
 _WINDOW = (1440, 900)
 _PHONE = (390, 844)
 _WIDTH = 720
@@ -22,6 +23,8 @@ def draw(
     base: str, folder: Path, names: Mapping[str, str], on_progress: Callable[[str], None]
 ) -> list[Path]:
     """Save a picture of each page, its light and its dark half side by side, and some of a phone.
+
+    The incident is the first one that Alerts leads to.
 
     Args:
         base: The address of a dashboard.
@@ -39,16 +42,16 @@ def draw(
         for scheme, size in windows:
             taken: dict[str, Image.Image] = {}
             with viewer(browser, base, scheme=scheme, size=size) as one:
-                for page in PAGES:
+                for page in _EVERY:
                     on_progress(f"{page}, {scheme}, {size[0]} px")
-                    one.open(path_of(page, names))
+                    one.open(_first_incident(one) if page == "incident" else path_of(page, names))
                     one.page.wait_for_function("document.fonts.status === 'loaded'")
                     one.page.mouse.move(0, 0)
                     taken[page] = Image.open(io.BytesIO(one.page.screenshot())).convert("RGB")
             shots.append(taken)
     light, dark, phone = shots
-    files = [folder / f"{page}.webp" for page in PAGES]
-    for page, file in zip(PAGES, files, strict=True):
+    files = [folder / f"{page}.webp" for page in _EVERY]
+    for page, file in zip(_EVERY, files, strict=True):
         _save(_beside([light[page], dark[page]], _WIDTH), file)
     of_phone = folder / "phone.webp"
     _save(
@@ -56,6 +59,12 @@ def draw(
         of_phone,
     )
     return [*files, of_phone]
+
+
+def _first_incident(one: Viewer) -> str:
+    one.open("/alerts")
+    address = one.page.locator("a[href*='incident?alert=']").first.get_attribute("href") or ""
+    return "/" + address.removeprefix(one.base).lstrip("/")
 
 
 def _beside(pictures: list[Image.Image], width: int) -> Image.Image:
