@@ -300,11 +300,9 @@ def items(
             named = {**target.parameters, "cluster": cluster}
             target = Target(label=target.label, page=target.page, parameters=named)
         at = moment(cause.last_true_at)
-        seen = (
-            ""
-            if cause.state is State.RESOLVED
-            else last_seen(at, view.now, view.zone, view.evaluated_every_seconds)
-        )
+        # What recovers is not so any more, however short a while ago it was.
+        interval = 0.0 if one.is_recovering else view.evaluated_every_seconds
+        seen = "" if cause.state is State.RESOLVED else last_seen(at, view.now, view.zone, interval)
         notes = [
             text
             for text, is_so in (

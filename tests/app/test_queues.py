@@ -26,7 +26,7 @@ Open = Callable[..., AppTest]
 def test_queues_are_listed_the_worst_first(open_page: Open, filled: Path, tmp_path: Path) -> None:
     test = open_page(add_rabbit(filled, tmp_path / "rabbit", NOW), "queues")
     calm(test)
-    assert test.title[0].value == "1 queue drops its dead letters, 9 dead letters wait"
+    assert test.title[0].value == "1 queue loses its dead letters, 9 dead letters wait"
     said = texts(test).replace("\\", "")
     assert "8 queues in 1 virtual host: 12\u202f359 messages ready" in said
     assert "the depth of 1 queue unknown" in said

@@ -25,7 +25,7 @@ MENU = {
     "Brokers and replication": "Broker 2 is missing",
     "Dead letters": "fail, in",
     "Kafka Connect": "do not work as they should",
-    "Queues": "drops its dead letters",
+    "Queues": "loses its dead letters",
     "Alerts": "things need you now",
     "Silences": "No silence is on",
     "Rules": f"{len(DEFAULT_ALERT_RULES)} rules",

@@ -85,18 +85,18 @@ def test_another_theme_gives_charts_its_colours_at_once(watched: Watched) -> Non
     watched.check()
 
 
-def test_lines_to_act_on_from_the_fifth_on_are_opened_by_keyboard(watched: Watched) -> None:
+def test_of_many_lines_to_act_on_the_third_is_opened_by_keyboard(watched: Watched) -> None:
     watched.go("/?paused=true")
     rows = watched.page.locator("ul.items").first.locator("li.item:has(> .red)")
     rows.nth(4).wait_for()
-    fourth, fifth = (rows.nth(place).locator("> .step") for place in (3, 4))
-    assert fourth.is_visible() and fifth.is_hidden()
-    rows.nth(4).get_by_role("link").first.focus()
+    second, third = (rows.nth(place).locator("> .step") for place in (1, 2))
+    assert second.is_visible() and third.is_hidden()
+    rows.nth(2).get_by_role("link").first.focus()
     watched.page.keyboard.press("Tab")
     watched.page.keyboard.press("Enter")
-    fifth.wait_for()
-    what = rows.nth(4).locator("> .what").inner_text()
-    opened = rows.nth(4).get_by_role("button", name=f"All of {what}", expanded=True)
+    third.wait_for()
+    what = rows.nth(2).locator("> .what").inner_text()
+    opened = rows.nth(2).get_by_role("button", name=f"All of {what}", expanded=True)
     assert opened.count() == 1
     watched.check()
 

@@ -14,7 +14,7 @@ from app.ui.alert_list import CRITICAL, WARNING
 from app.ui.tables import NONE
 
 DROPPED = BadgeStyle(
-    word="dead letters dropped",
+    word="loses dead letters",
     symbol="●",
     icon=":material/error:",
     colour="red",
@@ -67,7 +67,7 @@ def sentence(rows: pl.DataFrame) -> tuple[str, str]:
     unknown = dead.select(DEPTH).to_series().null_count()
     parts = []
     if dropping:
-        verb = "drops its" if dropping == 1 else "drop their"
+        verb = "loses its" if dropping == 1 else "lose their"
         parts.append(f"{count(dropping, 'queue')} {verb} dead letters")
     if waiting:
         verb = "waits" if waiting == 1 else "wait"

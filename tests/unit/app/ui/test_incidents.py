@@ -125,7 +125,14 @@ def test_what_may_never_fire_is_listed_as_pending(view: View) -> None:
 
 
 def test_what_recovers_has_a_mark_of_its_own_and_no_number(view: View) -> None:
-    mends = alert("mends", 1900.0, severity=AlertSeverity.CRITICAL, recovering_since=1990.0)
+    mends = alert(
+        "mends",
+        1900.0,
+        severity=AlertSeverity.CRITICAL,
+        last_true_at=1990.0,
+        recovering_since=1990.0,
+        deadline=2060.0,
+    )
     unsure = alert("unsure", 1990.0, state=State.PENDING, severity=AlertSeverity.CRITICAL)
     fires = alert("fires", 1000.0)
     symptom = alert("too", 1000.0, inhibited_by="over", recovering_since=1990.0)
@@ -135,6 +142,7 @@ def test_what_recovers_has_a_mark_of_its_own_and_no_number(view: View) -> None:
         ("fires", "watch"),
         *(("mends", "recovering"), ("over", "recovering"), ("unsure", "pending")),
     ]
+    assert rows[1].until == "last seen 00:33, c"
     assert numbers(found) == "Nothing needs you now, 1 to watch, 1 pending"
     assert numbers(found[1:2]) == "Nothing needs you now"
 

@@ -44,11 +44,11 @@ DEAD = {"kind": "dead letter", "ready": 2, "unacknowledged": 1}
     ("rows", "title"),
     [
         pytest.param([{}], "No dead letter waits or is lost", id="calm"),
-        pytest.param([DROPS], "1 queue drops its dead letters", id="dropped"),
+        pytest.param([DROPS], "1 queue loses its dead letters", id="dropped"),
         pytest.param([DEAD], "3 dead letters wait", id="waiting"),
         pytest.param([{**DEAD, "unacknowledged": 0, "ready": 1}], "1 dead letter waits", id="one"),
         pytest.param(
-            [DROPS, DROPS, DEAD], "2 queues drop their dead letters, 3 dead letters wait", id="both"
+            [DROPS, DROPS, DEAD], "2 queues lose their dead letters, 3 dead letters wait", id="both"
         ),
         pytest.param(
             [DEAD, {**DEAD, "ready": None}],
