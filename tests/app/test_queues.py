@@ -16,8 +16,8 @@ from config.load import load
 from lake.schemas.tables import QUEUES
 from lake.storage.store import Lake
 from tests.app.conftest import NOW
+from tests.app.figures import figure, metric
 from tests.app.queues import add_rabbit, shop
-from tests.app.test_behaviour import figure, metric
 from tests.app.test_pages import calm, texts
 
 Open = Callable[..., AppTest]

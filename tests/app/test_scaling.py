@@ -185,3 +185,24 @@ def test_the_week_has_its_incidents_late_groups_and_followed_advice(
     earlier = open_page(alarmed, "report", week="a week earlier")
     calm(earlier)
     assert earlier.title[0].value.startswith("0 incidents")
+
+
+def test_scaling_shows_numbers_or_why_there_is_none(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "scaling", advice="group:stock:add_consumers:0")
+    assert "what one consumer can process was not measured" in texts(test).replace("\\", "")
+    test = open_page(filled, "scaling", advice="topic:inventory:durability:0")
+    text = texts(test).replace("\\", "")
+    assert "**inventory: 3 → 2 min.insync.replicas**" in text
+    assert any("--entity-name inventory" in one.value for one in test.code)
+
+
+def test_the_group_whose_evidence_is_shown_stands_in_the_address(
+    open_page: Open, filled: Path
+) -> None:
+    test = open_page(filled, "scaling", **{"scaling-group": "stock"})
+    calm(test)
+    assert test.selectbox(key="scaling-group").value == "stock"
+    test.selectbox(key="scaling-group").set_value("archive").run()
+    assert test.query_params["scaling-group"] == "archive"
+    test.query_params = {"advice": "group:stock:add_consumers:0"}
+    assert test.run().selectbox(key="scaling-group").value == "stock", "the row's link names none"

@@ -70,8 +70,10 @@ def groups_of(incident: Incident, groups: pl.DataFrame) -> list[str]:
     topics = [one.labels["topic"] for one in every if "topic" in one.labels]
     # Kafka Connect gives a sink's group this name.
     sinks = [f"connect-{one.labels['connector']}" for one in every if "connector" in one.labels]
-    reads = pl.col("topics").list.set_intersection(pl.lit(topics, pl.List(pl.String))).list.len()
-    found = named | set(groups.filter((reads > 0) | pl.col("group").is_in(sinks))["group"])
+    shared = pl.col("topics").list.set_intersection(pl.lit(topics, pl.List(pl.String)))
+    # While nothing is collected it is not known what groups read: it may be any topic.
+    reads = (shared.list.len() > 0).fill_null(value=bool(topics))
+    found = named | set(groups.filter(reads | pl.col("group").is_in(sinks))["group"])
     is_of_cluster = incident.cause.labels.keys() <= {"cluster", "broker"}
     return sorted(groups["group"] if is_of_cluster and not found else found)
 

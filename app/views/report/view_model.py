@@ -15,7 +15,7 @@ from app.data.context import View
 from app.style.format import count, duration, exact, zone_name
 from app.ui import tables
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
-from app.ui.incidents import Incident
+from app.ui.incidents import Incident, symptoms_of
 from app.ui.tables import Column
 from scaling.advice.follow_up import AdviceOutcome, Followed
 
@@ -74,7 +74,7 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
                 "began": began,
                 "ended": ended,
                 "seconds": max(0.0, inside.total_seconds()),
-                "symptoms": len(one.symptoms),
+                "symptoms": len(symptoms_of(one)),
                 "detail": cause.detail,
             }
         )

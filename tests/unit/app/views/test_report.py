@@ -250,3 +250,11 @@ def test_an_incident_is_named_by_what_it_was_while_it_catches_up() -> None:
 def test_what_may_never_fire_is_no_incident() -> None:
     waits = alert("waits", began=START.timestamp(), state=State.PENDING)
     assert view_model.incident_part([Incident(cause=waits)], START, END).rows.is_empty()
+
+
+def test_symptoms_count_as_in_lists_of_incidents() -> None:
+    began = START.timestamp()
+    twice = tuple(alert(name, began, what="t under-replicated", detail="") for name in ("a", "b"))
+    one = Incident(cause=alert("broker", began), symptoms=twice)
+    part = view_model.incident_part([one], START, END)
+    assert part.rows["symptoms"].to_list() == [1]

@@ -1,0 +1,109 @@
+"""The pages of topics, brokers, dead letters and monitoring health."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+from deltalake import write_deltalake
+from streamlit.testing.v1 import AppTest
+
+from app.ui.tables import DASH, NONE
+from config.load import load
+from lake.schemas.tables import (
+    COLLECTIONS,
+)
+from lake.storage.store import Lake
+from tests.app.figures import figure, metric, names
+from tests.app.test_pages import calm, texts
+from tests.app.world import CLUSTER
+
+Open = Callable[..., AppTest]
+
+
+def test_a_topic_with_a_hot_partition(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "topic", topic="sessions")
+    calm(test)
+    bars = figure(test, "topic-partitions")["data"][0]
+    assert max(zip(bars["y"], bars["x"], strict=True))[1] == "4"
+    assert len(set(bars["marker"]["color"])) == 2
+    assert test.dataframe[0].value["group"].to_list() == ["sessions"]
+
+
+def test_few_topics_are_lines_and_the_others_a_sum(open_page: Open, filled: Path) -> None:
+    drawn = names(open_page(filled, "topics"), "topics-arriving")
+    assert len(drawn) == 6 and drawn[-1].startswith("others (")
+
+
+def test_brokers_and_partitions_at_risk(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "brokers")
+    text = texts(test)
+    assert "1 partition without a leader" in text
+    assert "acks=all are refused" in text.replace("\\", "")
+    topics, partitions = (one.value for one in test.dataframe[1:3])
+    assert topics.iloc[0].to_dict() == {
+        "topic": "audit",
+        "label": ["✖ offline"],
+        "partitions": 1,
+        "of": 3,
+        "lacking": "2",
+        "one_more": DASH,
+    }
+    assert topics["partitions"].sum() == len(partitions)
+    assert (partitions["topic"][0], partitions["partition"][0]) == ("audit", 1)
+    assert names(test, "brokers-risk") == ["under-replicated", "under min ISR", "offline"]
+
+
+def test_what_prometheus_told_of_the_brokers(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "brokers")
+    tables = {tuple(one.value.columns): one.value for one in test.dataframe}
+    (busy,) = (table for names, table in tables.items() if "request_handler_idle_ratio" in names)
+    assert busy.iloc[0][["broker", "request_handler_idle_ratio"]].to_list() == [
+        "kafka-1:9404",
+        0.21,
+    ]
+    (clients,) = (table for names, table in tables.items() if "software" in names)
+    assert clients.iloc[0].to_list() == ["librdkafka", "2.3.0", 7.0, 1]
+    assert "Settings of groups: not read" in [one.value for one in test.caption]
+
+
+def test_three_depths_of_dead_letters(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "dead_letters")
+    rows = test.dataframe[0].value.set_index("name")
+    assert rows.loc["orders.dlq", "unprocessed"] == 1204
+    assert rows.loc["orders.dlq", "retained"] == 9120
+    assert rows.loc["connect-sink-errors", "unprocessed"] == NONE, "nobody redrives: a dash"
+    assert rows.loc["connect-sink-errors", "redrive_group"] == "nobody"
+    assert test.dataframe[1].value["reason"].to_list()[0] == "ValueError"
+    test.selectbox(key="name").set_value("connect-sink-errors").run()
+    calm(test)
+    assert metric(test, "Unprocessed") == DASH
+    assert names(test, "letters-exceptions") == ["DataException"]
+
+
+def test_health_names_failing_sections_and_what_to_do(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "health")
+    rows = test.dataframe[0].value.set_index("section")
+    assert rows.loc["groups", "label"] == ["▲ partial"]
+    assert rows.loc["brokers", "label"] == ["✓ ok"]
+    folds = [one.label for one in test.expander]
+    assert not [one for one in folds if "section" in one or one == "Polls over time"]
+    assert any(" tables, " in one.label for one in test.expander), "folded: all are readable"
+    assert "see Brokers and replication" in texts(test)
+
+
+def test_health_is_folded_where_all_is_collected(
+    open_page: Open, filled: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "well"
+    shutil.copytree(filled, folder)
+    lake = Lake(load(folder / "headroom.yaml").lake)
+    rows = lake.read(COLLECTIONS, cluster=CLUSTER).filter(pl.col("status") == "ok")
+    newest = pl.col("observed_at").max().over("section") == pl.col("observed_at").max()
+    write_deltalake(lake.uri(COLLECTIONS), rows.filter(newest).to_arrow(), mode="overwrite")
+    test = open_page(folder, "health")
+    calm(test)
+    assert {"5 sections, all collected", "Polls over time"} <= {one.label for one in test.expander}
+    assert "Alerting leaves out no rule" in texts(test)

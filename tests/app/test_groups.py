@@ -1,0 +1,225 @@
+"""The pages of consumer groups: their list, and one group."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+import streamlit as st
+from deltalake import write_deltalake
+from streamlit.testing.v1 import AppTest
+
+from config.load import load
+from lake.schemas.tables import (
+    CHANGES,
+    LAG_ANOMALIES,
+    SEASONALITY,
+)
+from lake.storage.append import conform
+from lake.storage.store import Lake
+from tests.app.conftest import NOW
+from tests.app.figures import figure, metric, names
+from tests.app.test_pages import calm, texts
+from tests.app.world import CLUSTER
+
+Open = Callable[..., AppTest]
+
+
+def test_the_list_of_groups_is_worst_first_with_its_lags(open_page: Open, filled: Path) -> None:
+    rows = open_page(filled, "groups").dataframe[0].value
+    assert rows["group"].to_list()[:2] == ["archive", "search-indexer"]
+    by_group = rows.set_index("group")
+    assert by_group.loc["payments", "members"] == 4
+    assert by_group.loc["payments", "lag"] > 400_000
+    assert by_group.loc["clicks-enricher", "idle_members"] == 2
+    assert by_group["lag"].isna().to_dict()["reports"]
+
+
+def test_an_objective_that_all_have_is_said_once_and_no_column_is_cut(
+    open_page: Open, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files: dict[str, str] = {}
+    monkeypatch.setattr(
+        st, "download_button", lambda label, data, *, key, **look: files.update({key: data()})
+    )
+    test = open_page(filled, "groups")
+    assert "objective_seconds" not in test.dataframe[0].value
+    assert "; objective 5 min" in texts(test)
+    heading, first = files["groups-table-csv"].splitlines()[:2]
+    assert heading.endswith(",objective (seconds)") and first.endswith(",300.0")
+    columns = json.loads(test.dataframe[0].proto.columns)
+    widths = {name: column["width"] for name, column in columns.items() if "width" in column}
+    shown = list(test.dataframe[0].value)
+    # Windows of 1,280 and 1,440 pixels leave so much beside the menu.
+    for last, room in (("trend", 858), ("consumption_per_second", 1018)):
+        assert room - 20 <= sum(widths[one] for one in shown[: shown.index(last) + 1]) <= room
+    assert shown.index("reason") < shown.index("advice") < shown.index("trend")
+    assert max(widths, key=lambda name: widths[name]) == "reason"
+
+
+def test_filters_narrow_the_list_and_say_so(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "groups")
+    test.text_input(key="groups-search").set_value("PAY").run()
+    calm(test)
+    assert test.dataframe[0].value["group"].to_list() == ["payments"]
+    assert "1 of 10 groups" in texts(test)
+    test.text_input(key="groups-search").set_value("no such").run()
+    assert not test.dataframe
+    assert "No group matches" in texts(test)
+
+
+def test_a_group_says_on_request_why_it_has_its_status(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "group", group="payments")
+    assert "decides:" not in texts(test)
+    test.toggle(key="group-why").set_value(True).run()
+    calm(test)
+    assert "decides: Falling behind" in texts(test)
+    shown = next(one.value for one in test.dataframe if "compared" in one.value)
+    by_name = shown.set_index("name")
+    assert by_name.loc["age of the oldest of them", "compared"].startswith("objective 5 min")
+
+
+def test_a_group_that_falls_behind(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "group", group="payments")
+    calm(test)
+    assert test.title[0].value == "payments"
+    assert "Falling behind on 12 of 12 partitions" in texts(test)
+    assert "Retention reaches" not in texts(test), "weeks away"
+    assert metric(test, "Drained in") == "never"
+    assert metric(test, "Members") == "4"
+    members, partitions = (frame.value for frame in test.dataframe[:2])
+    assert members["assigned_partitions"].to_list() == [3, 3, 3, 3]
+    assert sorted(partitions["partition"]) == list(range(12))
+    assert names(test, "group-flow") == ["arriving", "consumed"]
+    told = next(one.proto.alt for one in test.get("plotly_chart") if "group-flow" in one.proto.id)
+    assert ". arriving: last " in told and "; consumed: last " in told and ", highest " in told
+
+
+@pytest.mark.parametrize(("page", "name"), [("group", "payments"), ("topic", "orders")])
+def test_a_page_about_one_thing_leads_back_to_the_list(
+    open_page: Open, filled: Path, page: str, name: str
+) -> None:
+    test = open_page(filled, page, **{page: name})
+    (back,) = [one for one in test.get("page_link") if one.proto.icon == ":material/arrow_back:"]
+    assert back.proto.page == f"{page}s"
+    assert f"href$='/{page}s'" in "".join(one.proto.body for one in test.get("html"))
+
+
+def test_a_stuck_partition_stands_out(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "group", group="search-indexer")
+    calm(test)
+    assert "Stalled on 1 of 12 partitions" in texts(test)
+    heat = figure(test, "group-heat")["data"][0]
+    peaks = {
+        label: max((cell for cell in row if cell is not None), default=0)
+        for label, row in zip(heat["y"], heat["z"], strict=True)
+    }
+    assert max(peaks, key=lambda label: peaks[label]) == "7"
+    assert sorted(peaks, key=int) == [str(number) for number in range(12)]
+
+
+def test_what_is_unknown_says_why_and_is_not_zero(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "group", group="reports")
+    calm(test)
+    assert metric(test, "Lag") == "unknown"
+    assert metric(test, "Members") == "unknown"
+    assert "its coordinator, broker 2, does not answer" in texts(test)
+    assert "The members could not be read" in texts(test)
+    lag = figure(test, "group-lag")["data"][0]["y"]
+    assert lag[-1] is None
+    assert 0 not in lag
+
+
+def test_missing_samples_stay_a_gap(open_page: Open, filled: Path) -> None:
+    lag = figure(open_page(filled, "group", group="payments"), "group-lag")["data"][0]
+    assert None in lag["y"]
+    assert lag["connectgaps"] is False
+
+
+def test_idle_members_are_listed_as_idle(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "group", group="clicks-enricher")
+    members = test.dataframe[0].value
+    assert members["does"].to_list().count("idle") == 2
+    assert metric(test, "Members") == "8"
+
+
+@pytest.mark.parametrize(("page", "parameter"), [("group", "group"), ("topic", "topic")])
+def test_a_name_that_is_not_there_is_said_so(
+    open_page: Open, filled: Path, page: str, parameter: str
+) -> None:
+    test = open_page(filled, page, **{parameter: "gone"})
+    calm(test)
+    assert test.title[0].value == f"This {parameter} is not known"
+    assert "did not find" in texts(test)
+
+
+def test_filters_of_the_address_are_taken_and_kept(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "groups", **{"groups-search": "pay"})
+    calm(test)
+    assert test.dataframe[0].value["group"].to_list() == ["payments"]
+    test.switch_page("views/topics/page.py").run()
+    test.switch_page("views/groups/page.py").run()
+    assert test.text_input(key="groups-search").value == "pay"
+
+
+def test_a_group_is_compared_with_what_is_usual_and_with_the_day_before(
+    open_page: Open, filled: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(filled, tmp_path / "seasons"))
+    lake = Lake(load(folder / "headroom.yaml").lake)
+    rows = pl.DataFrame(
+        [
+            {
+                **{"cluster": CLUSTER, "subject": "group", "name": "payments"},
+                **{"metric": metric, "hour_of_week": hour, "as_of": NOW},
+                **{"p05": 30.0, "p50": 43.0, "p95": 60.0, "status": "ok"},
+            }
+            for hour in range(168)
+            for metric in ("arrival_per_second", "lag_max")
+        ]
+    )
+    write_deltalake(lake.uri(SEASONALITY), conform(SEASONALITY, rows).to_arrow(), mode="append")
+    unusual = pl.DataFrame(
+        [
+            {
+                **{"cluster": CLUSTER, "group": "payments", "lag_max": lag, "usual": 43.0},
+                "as_of": NOW,
+                **{"window_start": NOW - timedelta(hours=hours), "score": lag / 43.0},
+            }
+            for hours, lag in ((2, 234), (3, 700), (4, 300), (5, 200))
+        ]
+    )
+    write_deltalake(
+        lake.uri(LAG_ANOMALIES), conform(LAG_ANOMALIES, unusual).to_arrow(), mode="append"
+    )
+    rise = {
+        **{"cluster": CLUSTER, "metric": "arrival_per_second", "kind": "step", "as_of": NOW},
+        **{"changed_at": NOW - timedelta(days=2), "before": 43.0, "after": 61.0, "ratio": 1.42},
+    }
+    changes = pl.DataFrame(
+        [
+            {**rise, "subject": subject, "name": name}
+            for subject, name in (("group", "payments"), ("topic", "payments"))
+        ]
+    )
+    write_deltalake(lake.uri(CHANGES), conform(CHANGES, changes).to_arrow(), mode="append")
+    test = open_page(folder, "group", group="payments", range="6h", compare="yesterday")
+    calm(test)
+    assert [one.value for one in test.caption if "Changed within a week: arriving" in one.value]
+    assert next(one for one in test.metric if one.label == "Lag").delta == "usually 43"
+    (said,) = [one.value for one in test.caption if "Unusual hours" in one.value]
+    assert "700, usually 43" in said
+    assert said.endswith("; 1 more")
+    arriving = next(one for one in test.metric if one.label == "Arriving")
+    assert arriving.delta == "usually 43/s"
+    assert names(test, "group-flow")[0] == "usual"
+    assert any((one or "").startswith("objective") for one in names(test, "group-time-lag"))
+    # The lake holds six hours by the minute: of yesterday there is nothing to draw.
+    assert "yesterday" not in names(test, "group-flow")
+    test = open_page(folder, "group", group="payments", range="7d", compare="yesterday")
+    assert "yesterday" in names(test, "group-lag")

@@ -1,0 +1,138 @@
+"""The choice of the time range, and what charts make of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.style.charts.base import PAGE_AXIS
+from tests.app.conftest import NOW
+from tests.app.test_pages import calm, texts
+from tests.app.world import CLUSTER
+
+Open = Callable[..., AppTest]
+
+
+def test_the_chosen_range_survives_a_change_of_page(open_page: Open, filled: Path) -> None:
+    test = open_page(filled)
+    test.segmented_control(key="range").set_value("6h").run()
+    # A week is a week: it offers no range, and keeps that of the other pages.
+    test.switch_page("views/report/page.py").run()
+    assert not [one for one in test.segmented_control if one.label == "Time range"]
+    assert "last 6 hours" not in texts(test)
+    test.run()
+    test.switch_page("views/groups/page.py").run()
+    calm(test)
+    assert test.session_state["range"] == "6h"
+    assert "last 6 hours" in texts(test)
+
+
+def test_a_range_of_the_address_is_taken(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, range="6h")
+    calm(test)
+    assert "last 6 hours" in texts(test)
+
+
+def test_a_choice_of_the_range_is_put_into_the_address_and_taken_from_it(
+    open_page: Open, filled: Path
+) -> None:
+    between = "/".join(f"{NOW - timedelta(hours=one):%Y-%m-%dT%H:%M:%SZ}" for one in (3, 2))
+    test = open_page(filled, "health", between=between)
+    assert "from " in texts(test)
+    test.segmented_control(key="range").set_value("6h").run()
+    assert (test.query_params["range"], test.query_params["between"]) == ("6h", "")
+    assert "last 6 hours" in texts(test)
+    # As after the button "back": the address holds what was chosen before.
+    test.query_params = {"between": between}
+    assert "last 6 hours" not in texts(test.run())
+    test.query_params = {"range": "24h"}
+    assert "last 24 hours" in texts(test.run())
+    assert test.segmented_control(key="range").value == "24h"
+    test.query_params = {}
+    assert "last 24 hours" in texts(test.run()), "another page was opened"
+
+
+def test_an_invalid_range_falls_back(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, range="forever")
+    calm(test)
+    assert test.session_state["range"] == "1h"
+
+
+def test_a_fixed_range_of_the_address_is_taken_by_charts_and_kept_by_links(
+    open_page: Open, filled: Path
+) -> None:
+    ends = [NOW - timedelta(hours=3), NOW - timedelta(hours=2)]
+    between = "/".join(f"{one:%Y-%m-%dT%H:%M:%SZ}" for one in ends)
+    test = open_page(filled, "group", group="payments", between=between)
+    calm(test)
+    local = [f"{one:%Y-%m-%dT%H:%M:%S}" for one in ends]
+    figures = [json.loads(element.proto.spec) for element in test.get("plotly_chart")]
+    times = [one for one in figures if one["layout"].get("meta") == PAGE_AXIS]
+    assert len(times) >= 4
+    for one in times:
+        assert one["layout"]["xaxis"]["autorangeoptions"]["include"] == local
+        for trace in one["data"]:
+            assert len(trace["x"]) > 30
+            assert f"{ends[0] - timedelta(seconds=60):%Y-%m-%dT%H:%M:%S}" < min(trace["x"])
+            assert max(trace["x"]) < local[1]
+    assert test.session_state["_view"].address == {"cluster": CLUSTER, "between": between}
+
+
+def test_a_range_that_cannot_be_read_says_what_is_expected(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "groups", between="yesterday")
+    calm(test)
+    assert "2026-01-31T13:00Z" in test.error[0].value.replace("\\", "")
+    assert "last hour" in texts(test)
+
+
+def test_a_paused_page_says_so(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "groups", paused="true")
+    calm(test)
+    assert test.toggle(key="paused").value
+    assert "Paused." in texts(test)
+
+
+@pytest.mark.parametrize("chosen", ["1h", "6h", "24h", "7d", "90d"])
+def test_no_series_has_more_points_than_the_budget(
+    open_page: Open, filled: Path, chosen: str
+) -> None:
+    test = open_page(filled, range=chosen)
+    calm(test)
+    for element in test.get("plotly_chart"):
+        for trace in json.loads(element.proto.spec)["data"]:
+            assert len(trace["x"]) <= 510
+
+
+def test_all_charts_of_a_page_share_their_time_axis(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "group", group="payments")
+    axes = {
+        tuple(json.loads(element.proto.spec)["layout"]["xaxis"]["autorangeoptions"]["include"])
+        for element in test.get("plotly_chart")
+    }
+    assert len(axes) == 1
+
+
+def test_each_run_tells_the_browser_which_range_and_cluster_are_chosen(
+    filled: Path, open_page: Open
+) -> None:
+    """What a run sent is thrown away where the next one begins before the browser got it."""
+    test = open_page(filled, "rules", range="6h")
+    for _ in range(2):
+        test.run()
+        control = test.segmented_control(key="range")
+        assert (control.value, control.proto.set_value) == ("6h", True)
+        assert test.selectbox(key="cluster").proto.set_value
+
+
+def test_a_browser_that_shows_no_range_does_not_change_the_address(
+    filled: Path, open_page: Open
+) -> None:
+    test = open_page(filled, "rules", range="6h")
+    test.segmented_control(key="range").set_value(None).run()
+    assert test.query_params["range"] == "6h"
+    assert test.segmented_control(key="range").value == "6h"

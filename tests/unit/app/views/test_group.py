@@ -1,0 +1,133 @@
+"""One consumer group, shaped from facts made by hand."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import polars as pl
+
+from alerting.status.explain import Feature
+from app.views.group import view_model as group_view_model
+from lake.schemas.tables import GROUP_MEMBERS, GROUP_OFFSETS
+from tests.unit.app.views.made_rows import START, at, history, partition_statuses, rows
+
+
+def test_what_a_group_reads_no_more_is_named() -> None:
+    read = {"group": "g", "topic": "t", "partition": 0, "lag": 1, "is_subscribed": True}
+    left = {"group": "g", "topic": "old", "partition": 0, "lag": 9, "is_subscribed": False}
+    unknown = {"group": "g", "topic": "u", "partition": 0, "lag": 9}
+    assert group_view_model.left_over(rows(GROUP_OFFSETS, read, unknown)) is None
+    note = group_view_model.left_over(rows(GROUP_OFFSETS, read, left, unknown))
+    assert note is not None
+    assert note.startswith("Left out: 1 partition of old.")
+
+
+def test_nothing_that_was_measured_is_a_table_without_rows() -> None:
+    assert group_view_model.feature_rows(()).columns == ["name", "value", "compared"]
+    one = group_view_model.feature_rows([Feature(name="lag", value="5")])
+    assert one.rows() == [("lag", "5", "")]
+
+
+def held(number: int, **given: Any) -> dict[str, Any]:
+    return {"group": "g", "topic": "t", "partition": number, "member_id": "m0", **given}
+
+
+def rates(*per_second: float | None) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {"topic": "t", "partition": number, "consumption_per_second": one}
+            for number, one in enumerate(per_second)
+        ],
+        schema={"topic": pl.String, "partition": pl.Int32, "consumption_per_second": pl.Float64},
+    )
+
+
+def test_members_with_what_they_hold_and_the_idle_last() -> None:
+    members = rows(
+        GROUP_MEMBERS,
+        {"group": "g", "member_id": "spare", "client_id": "a", "assigned_partitions": 0},
+        {"group": "g", "member_id": "m0", "client_id": "b", "assigned_partitions": 1},
+    )
+    offsets = rows(GROUP_OFFSETS, held(0, lag=4))
+    found = group_view_model.member_rows(members, offsets, partition_statuses(), rates(3.0))
+    assert found["client_id"].to_list() == ["b", "a"]
+    assert found["does"].to_list() == ["consumes", "idle"]
+    assert found["load"].to_list() == [1.0, 0.0]
+    assert found["lag"].to_list() == [4, 0]
+
+
+def test_a_member_with_an_unknown_partition_has_no_sum() -> None:
+    members = rows(
+        GROUP_MEMBERS, {"group": "g", "member_id": "m0", "client_id": "b", "assigned_partitions": 2}
+    )
+    offsets = rows(GROUP_OFFSETS, held(0, lag=None), held(1, lag=3))
+    found = group_view_model.member_rows(members, offsets, partition_statuses(), rates(None, 1.0))
+    assert (found["lag"][0], found["consumption_per_second"][0]) == (None, None)
+
+
+def test_partitions_say_why_a_value_is_unknown() -> None:
+    offsets = rows(
+        GROUP_OFFSETS,
+        held(0, lag=1, committed_at=at(-30)),
+        held(1, unknown_reason="no leader"),
+    )
+    decided = partition_statuses(
+        {"partition": 0, "status": "OK", "reason": "fine"},
+        {"partition": 1, "status": "UNKNOWN", "reason": "no leader"},
+    )
+    found = group_view_model.partition_rows(decided, offsets, START)
+    assert found["partition"].to_list() == [1, 0]
+    assert found["unknown_reason"].to_list() == ["no leader", None]
+    assert found["commit_age_seconds"].to_list() == [None, 30.0]
+
+
+def test_an_open_transaction_shows_where_readers_of_committed_records_stop() -> None:
+    waits = held(0, lag=4, log_end=9, last_stable=5, open_since=START - timedelta(seconds=90))
+    offsets = rows(GROUP_OFFSETS, waits, held(1, lag=0, log_end=9, last_stable=9))
+    found = group_view_model.partition_rows(partition_statuses(), offsets, START).sort("partition")
+    assert found["last_stable"].to_list() == [5, None]
+    assert found["open_seconds"].to_list() == [90.0, None]
+
+
+def test_partitions_of_a_group_that_is_ok_are_ok_where_their_lag_is_known() -> None:
+    offsets = rows(GROUP_OFFSETS, held(0, lag=1), held(1, unknown_reason="no leader"))
+    found = group_view_model.partition_rows(partition_statuses(), offsets, START)
+    assert dict(found.select("partition", "status").iter_rows()) == {0: "OK", 1: "UNKNOWN"}
+
+
+def test_a_heatmap_names_topics_only_where_there_are_several() -> None:
+    frame = pl.DataFrame(
+        {
+            "time": [START] * 3,
+            "topic": ["a", "a", "b"],
+            "partition": [0, 10, 2],
+            "lag": [1, None, 3],
+            "time_lag_seconds": [1.0, None, 3.0],
+        }
+    )
+    found, total = group_view_model.heat_rows(frame)
+    assert total == 3
+    assert found.sort("order")["label"].to_list() == ["a-0", "a-10", "b-2"]
+    one, _ = group_view_model.heat_rows(frame.filter(pl.col("topic") == "a"))
+    assert one.sort("order")["label"].to_list() == ["0", "10"]
+
+
+def test_a_delay_that_lacks_a_partition_is_left_out() -> None:
+    whole = history(lag=[5, 6]).with_columns(pl.Series("time_lag_seconds", [1.0, 2.0]))
+    parts = pl.DataFrame(
+        {
+            "time": [START, at(60), at(60)],
+            "lag": [5, 1, 5],
+            "time_lag_seconds": [1.0, 2.0, None],
+        }
+    )
+    found = group_view_model.with_whole_delays(whole, parts)
+    assert found["time_lag_seconds"].to_list() == [1.0, None]
+    assert group_view_model.lacks_delays(parts)
+    assert not group_view_model.lacks_delays(parts.filter(pl.col("time_lag_seconds").is_not_null()))
+
+
+def test_what_arrives_in_a_minute_is_normal_for_a_partition() -> None:
+    assert group_view_model.neutral_lag(10.0, 2, 60.0) == 300.0
+    assert group_view_model.neutral_lag(None, 2, 60.0) == 10.0

@@ -1,0 +1,143 @@
+"""The list of consumer groups, shaped from facts made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from alerting.status.model import Status
+from app.ui import group_list
+from app.ui.tables import NEVER, NONE
+from tests.unit.app.views.made_rows import at, partition_statuses, statuses
+
+
+def test_groups_are_listed_worst_first() -> None:
+    found = group_list.rows(
+        statuses(
+            {"group": "fine", "lag": 3},
+            {"group": "unsure", "status": "UNKNOWN", "members": None, "idle_members": None},
+            {"group": "slow", "status": "FALLING_BEHIND", "time_lag_seconds": 60.0},
+            {"group": "slower", "status": "FALLING_BEHIND", "time_lag_seconds": 600.0},
+            {"group": "undated", "status": "FALLING_BEHIND"},
+            {"group": "lost", "status": "LOSING_DATA", "lag": 1},
+        )
+    )
+    assert found["group"].to_list() == ["lost", "slower", "slow", "undated", "unsure", "fine"]
+    unsure = found.row(4, named=True)
+    assert (unsure["lag"], unsure["members"], unsure["idle_members"]) == (None, None, None)
+    assert unsure["label"] == ["? unknown"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        pytest.param({"lag": 9, "drain_seconds": 4.0}, 4.0, id="it is drained"),
+        pytest.param(
+            {"lag": 9, "growth_per_second": 1.0, "arrival_per_second": 9.0}, NEVER, id="it grows"
+        ),
+        pytest.param(
+            {"lag": 9, "growth_per_second": 0.1, "arrival_per_second": 9.0}, NONE, id="it breathes"
+        ),
+        pytest.param({"lag": 0}, NONE, id="nothing waits"),
+        pytest.param({}, None, id="nobody knows"),
+    ],
+)
+def test_time_to_drain(numbers: dict[str, Any], expected: float | None) -> None:
+    found = statuses({"group": "g", **numbers}).select(group_list.drain_seconds())
+    assert found.item() == expected
+
+
+def test_the_sentence_of_groups_never_hides_what_is_unknown() -> None:
+    late = {"group": "a", "status": "STOPPED", "lag": 5, "time_lag_seconds": 120.0}
+    unsure = {"group": "b", "status": "UNKNOWN", "unknown_partitions": 2}
+    title, detail = group_list.sentence(statuses(late, unsure))
+    assert title == "1 of 2 groups is late"
+    assert "without 1 group that could not be read in full" in detail
+    assert "furthest behind is a by 2 min" in detail
+    _, detail = group_list.sentence(statuses({**late, "group": "z"}, late, {**late, "group": "k"}))
+    assert "furthest behind is a by" in detail, "of those that are alike the first by name"
+    title, _ = group_list.sentence(statuses(unsure))
+    assert title == "No group is known to be late, 1 cannot be evaluated"
+
+
+def test_one_message_waits_for_one_consumer() -> None:
+    one = statuses({"group": "a", "lag": 1})
+    assert group_list.sentence(one)[1] == "1 message waits."
+    assert group_list.totals(one) == "1 message waits; 1 consumer"
+
+
+def test_filters_and_quiet_groups() -> None:
+    found = group_list.rows(
+        statuses({"group": "Orders", "lag": 1}, {"group": "old", "members": 0, "lag": 0})
+    )
+    named = group_list.filtered(found, search="ord", statuses=[], kinds=[])
+    assert named["group"].to_list() == ["Orders"]
+    assert found.filter(group_list.is_quiet())["group"].to_list() == ["old"]
+    assert group_list.filtered(found, search="", statuses=[Status.STOPPED], kinds=[]).is_empty()
+
+
+def test_rates_of_which_a_part_is_unknown_are_labelled() -> None:
+    rates = {"arrival_per_second": 5.0, "consumption_per_second": 4.0}
+    groups = statuses(
+        {"group": "part", "status": "STALLED"},
+        {"group": "whole", "status": "STALLED", **rates},
+        {"group": "nothing", "status": "UNKNOWN"},
+        {"group": "fine"},
+    )
+    read = {"is_subscribed": True, "decides": True, "status": "STALLED"}
+    partitions = partition_statuses(
+        {"group": "part", "partition": 0, **read, **rates},
+        {"group": "part", "partition": 1, **read, **rates},
+        {"group": "part", "partition": 2, **read},
+        {"group": "part", "partition": 3, **read, **rates, "is_subscribed": False},
+        {"group": "part", "partition": 4, **read, "decides": False},
+        {"group": "whole", "partition": 0, **read, **rates},
+        {"group": "nothing", "partition": 0, **read},
+    )
+    found = group_list.with_known_rates(groups, partitions)
+    assert found.select("group", *rates, "rates_of").rows() == [
+        ("part", 10.0, 8.0, "2 of 3 partitions"),
+        ("whole", 5.0, 4.0, None),
+        ("nothing", None, None, None),
+        ("fine", None, None, None),
+    ]
+    assert found.columns == [*groups.columns, "rates_of"]
+
+
+def test_courses_of_lag_keep_the_order_of_the_groups() -> None:
+    shown = group_list.rows(statuses({"group": "b", "lag": 1}, {"group": "a", "lag": 1}))
+    past = pl.DataFrame({"time": [at(0), at(60)], "group": ["b", "b"], "lag": [1, 4]})
+    found = group_list.with_trends(shown, past)
+    assert found["group"].to_list() == ["a", "b"]
+    assert found["trend"].to_list() == [None, [1.0, 4.0]]
+    assert group_list.with_trends(shown, None)["trend"].to_list() == [None, None]
+
+
+def test_the_objective_that_all_groups_have() -> None:
+    def objectives(*seconds: float) -> pl.DataFrame:
+        return pl.DataFrame({"objective_seconds": pl.Series(seconds, dtype=pl.Float64)})
+
+    assert group_list.common_objective(objectives(300, 300), objectives(300)) == 300
+    assert group_list.common_objective(objectives(300, 300), objectives(60)) is None
+    assert group_list.common_objective(objectives(), objectives()) is None
+
+
+def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
+    given = {
+        "Stopped: nobody consumes, 9 messages wait.": (
+            "STOPPED",
+            "nobody consumes, 9 messages wait.",
+        ),
+        "Falling behind on 4 of 4 partitions: 40/s arrive.": ("FALLING_BEHIND", "40/s arrive."),
+        "Stalled on 1 of 12 partitions (o-7): no commit.": (
+            *("STALLED", "on 1 of 12 partitions (o-7): no commit."),
+        ),
+        "Keeps up: 3 messages wait.": ("OK", "Keeps up: 3 messages wait."),
+    }
+    groups = pl.DataFrame(
+        {"status": [status for status, _ in given.values()], "reason": list(given)}
+    )
+    brief = group_list.with_brief_reasons(groups)
+    assert brief["reason"].to_list() == [said for _, said in given.values()]

@@ -1,0 +1,222 @@
+"""The overview and what needs somebody, shaped from facts made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from alerting.rules.model import AlertSeverity
+from alerting.status.descriptions import SCALING_STEP, WAIT_STEP
+from app.data import present
+from app.data.context import View
+from app.style.format import short
+from app.ui import incidents, open_alerts, open_incidents
+from app.views.overview import view_model as overview_view_model
+from lake.schemas.current import CLUSTER_STATUS, OPEN_ALERTS
+from tests.unit.app.views.made_rows import START, at, history, statuses
+
+
+def test_arrivals_that_are_not_known_are_not_zero() -> None:
+    letters = pl.DataFrame(
+        {"time": [at(0), at(0), at(60)], "arrival_per_second": [1.0, None, None]}
+    )
+    found = overview_view_model.arrivals(letters).sort("time")
+    assert found["arrival_per_second"].to_list() == [1.0, None]
+
+
+def alerts(*given: dict[str, Any]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {
+                "cluster": "c",
+                "evaluated_at": START,
+                "rule": "R",
+                "check": "lag",
+                "severity": "warning",
+                "state": "firing",
+                "what": f"{one['fingerprint']} is late",
+                "detail": "why",
+                "cause": "",
+                "step": "",
+                "page": "group",
+                "since": START,
+                "started_at": START,
+                "last_true_at": START,
+                "labels": [{"key": "group", "value": one["fingerprint"]}],
+                **one,
+            }
+            for one in given
+        ],
+        schema=OPEN_ALERTS.polars_schema,
+    )
+
+
+def at_start(view: View) -> View:
+    return replace(view, now=START)
+
+
+def test_causes_come_first_with_their_symptoms_below_them(view: View) -> None:
+    found = incidents.of_rows(
+        alerts(
+            {"fingerprint": "watch"},
+            {"fingerprint": "symptom", "inhibited_by": "cause", "severity": "critical"},
+            {"fingerprint": "cause", "severity": "critical"},
+            {
+                **{"fingerprint": "the same of two rules", "what": "symptom is late"},
+                **{"inhibited_by": "cause", "severity": "critical"},
+            },
+            {"fingerprint": "orphan", "inhibited_by": "gone", "severity": "info"},
+            {"fingerprint": "new", "severity": "critical", "since": at(-60)},
+            {"fingerprint": "old", "severity": "critical", "since": at(-120)},
+            {"fingerprint": "may fire", "severity": "critical", "state": "pending"},
+            {
+                **{"fingerprint": "loses", "check": "losing_data", "what": "loses loses data"},
+                **{"severity": "critical", "since": at(-999)},
+            },
+        )
+    )
+    names = [one.cause.fingerprint for one in found]
+    assert names == ["loses", "cause", "new", "old", "may fire", "watch", "orphan"]
+    assert incidents.symptoms_of(found[1]) == ["symptom is late: why"]
+    row = incidents.items(found, at_start(view), stored=False)[1]
+    assert row.link is not None
+    assert (row.link.page, row.link.parameters["group"]) == ("group", "cause")
+    assert row.more == ["symptom is late: why"]
+
+
+def test_clusters_are_counted_as_their_overviews_count() -> None:
+    open_now = alerts(
+        {"fingerprint": "cause"},
+        {"fingerprint": "symptom", "inhibited_by": "cause", "severity": "critical"},
+        {"fingerprint": "orphan", "inhibited_by": "gone", "severity": "critical"},
+        {"fingerprint": "may fire", "severity": "critical", "state": "pending"},
+    )
+    said = incidents.numbers(incidents.of_rows(open_now))
+    assert said == "1 thing needs you now, 1 to watch, 1 pending"
+    assert present.counted(open_now, AlertSeverity.CRITICAL)["fingerprint"].to_list() == ["orphan"]
+    status = pl.DataFrame([{"cluster": "c"}], schema=CLUSTER_STATUS.polars_schema)
+    found = overview_view_model.cluster_rows(["c"], status, open_now, START)
+    assert found.select("act_now", "watch").rows() == [(1, 1)]
+
+
+def test_a_deadline_that_comes_and_goes_moves_no_row() -> None:
+    given = [
+        {"fingerprint": "near", "check": "data_loss_deadline", "since": at(-600)},
+        {"fingerprint": "newer", "check": "stopped", "since": at(-60)},
+        {"fingerprint": "older", "check": "stopped", "since": at(-300)},
+    ]
+    for deadlines in ((60, None, 60), (None, 60, None), (None, None, 60), (None, None, None)):
+        found = incidents.of_rows(
+            alerts(
+                *(
+                    one | {"deadline_at": None if left is None else at(left)}
+                    for one, left in zip(given, deadlines, strict=True)
+                )
+            )
+        )
+        assert [one.cause.fingerprint for one in found] == ["near", "newer", "older"]
+
+
+def test_a_cause_that_is_over_says_so_and_is_no_trouble_of_its_group(view: View) -> None:
+    given = {"fingerprint": "a", "state": "resolved", "last_true_at": at(-300)}
+    (row,) = incidents.items(incidents.of_rows(alerts(given)), at_start(view))
+    assert row.until == "c, over, its symptoms go on"
+    assert open_alerts.about(alerts(given), "group", "a") == []
+
+
+def test_what_two_rules_say_alike_of_a_group_stands_in_its_header_once() -> None:
+    said = {"started_at": START, "what": "a will lose data"}
+    found = open_alerts.about(
+        alerts(
+            *(
+                {**said, "fingerprint": severity, "severity": severity}
+                | {"labels": [{"key": "group", "value": "a"}]}
+                for severity in ("warning", "critical")
+            )
+        ),
+        *("group", "a"),
+    )
+    assert [icon for icon, _ in found] == [":material/error:"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "until"),
+    [
+        pytest.param(-30, "data lost in 1 h", id="so now"),
+        pytest.param(-61, "last seen 07:58", id="kept open, and not so now"),
+    ],
+)
+def test_an_alert_that_is_only_kept_open_says_so(view: View, seconds: float, until: str) -> None:
+    given = {"fingerprint": "a", "deadline_at": at(3600), "last_true_at": at(seconds)}
+    (row,) = incidents.items(incidents.of_rows(alerts(given)), at_start(view))
+    assert row.until == f"{until}, c"
+
+
+def test_the_step_of_a_group_that_falls_behind_is_what_scaling_advises() -> None:
+    given = {"slow": SCALING_STEP, "off": "Start it.", "mends": WAIT_STEP, "quiet": SCALING_STEP}
+    found = incidents.of_rows(
+        alerts(*({"fingerprint": name, "step": step} for name, step in given.items()))
+    )
+    advised = {("c", name): f"advice on {name}" for name in ("slow", "off", "mends")}
+    told = [open_incidents.advised_step(one, advised).cause for one in found]
+    assert {one.fingerprint: one.step for one in told} == {
+        **given,
+        "slow": "Scaling advises: advice on slow",
+    }
+
+
+def test_nothing_to_act_on_is_folded_away() -> None:
+    many = [{"fingerprint": f"c{number}", "severity": "critical"} for number in range(7)]
+    few = [{"fingerprint": f"w{number}"} for number in range(3)]
+    found = incidents.of_rows(alerts(*few, *many))
+    seen, rest = overview_view_model.shown(found)
+    assert [one.cause.severity for one in seen] == ["critical"] * 7
+    assert overview_view_model.folded(rest) == "3 more: 3 to watch"
+    quiet = incidents.of_rows(alerts(*few))
+    assert overview_view_model.shown(quiet) == (quiet, [])
+    flood = [{"fingerprint": f"c{number}", "severity": "critical"} for number in range(12)]
+    _, rest = overview_view_model.shown(incidents.of_rows(alerts(*flood)))
+    assert overview_view_model.folded(rest) == "2 more: 2 to act on now"
+    unsure = [{**one, "state": "pending"} for one in many]
+    _, rest = overview_view_model.shown(incidents.of_rows(alerts(*few, *unsure)))
+    assert overview_view_model.folded(rest) == "6 more: 3 to watch, 3 pending"
+
+
+def test_the_sentence_of_the_overview() -> None:
+    cluster = pl.DataFrame(
+        [{"cluster": "c", "evaluated_at": START, "brokers": 3, "missing_brokers": [2]}],
+        schema=CLUSTER_STATUS.polars_schema,
+    )
+    groups = statuses(
+        {"group": "a", "status": "STALLED", "lag": 900, "unknown_partitions": 1},
+        {"group": "b", "lag": 100},
+    )
+    found = incidents.of_rows(alerts({"fingerprint": "a", "severity": "critical"}))
+    assert overview_view_model.headline(found, groups, cluster) == (
+        "1 thing needs you now",
+        f"Lag total {short(1000)} without 1 group that could not be read in full, "
+        "of 2 groups 1 stalled. 1 of 3 brokers missing.",
+    )
+    up = cluster.with_columns(pl.lit([], pl.List(pl.Int32)).alias("missing_brokers"))
+    said = {
+        read: overview_view_model.headline(found, groups, up, brokers_read=read)[1].split(". ")[1]
+        for read in (True, False)
+    }
+    assert said == {True: "All brokers up.", False: "Whether all brokers are up is not known now."}
+    nothing = overview_view_model.headline([], statuses(), cluster.clear())
+    assert nothing == (
+        "Nothing needs you",
+        "No consumer group is known. Whether all brokers are up is unknown.",
+    )
+
+
+def test_the_course_of_a_tile_ends_with_the_newest_value() -> None:
+    found = overview_view_model.course(history(lag=list(range(130))), "lag")
+    assert len(found) <= 60
+    assert found[-1] == 129
+    assert overview_view_model.growth(history(lag=[None, 5, 9]), "lag") == "+4 in 1 min"
+    assert overview_view_model.growth(history(lag=[9, 5, 4]), "lag") == "-5 in 2 min"
+    assert overview_view_model.growth(history(lag=[5]), "lag") is None

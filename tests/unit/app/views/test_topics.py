@@ -1,0 +1,57 @@
+"""The list of topics, shaped from rows made by hand."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from app.ui import topic_list
+from lake.schemas.tables import PARTITIONS
+from tests.unit.app.views.made_rows import at, rows
+
+
+def test_courses_of_topics_span_the_whole_time() -> None:
+    past = pl.DataFrame(
+        {"time": [at(60 * number) for number in range(360)], "topic": ["t"] * 360}
+    ).with_columns(arrival_per_second=pl.int_range(pl.len()).cast(pl.Float64))
+    (trend,) = topic_list.with_trends(pl.DataFrame({"topic": ["t"]}), past)["trend"].to_list()
+    assert trend[0] == 0.0
+    assert trend[-1] > 340
+    assert len(trend) <= 40
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        pytest.param([], None, id="not tiered"),
+        pytest.param([(7, 8)], "in remote storage alone: 9; not copied yet: 4", id="known"),
+        pytest.param(
+            [(None, 8)], "in remote storage alone: unknown; not copied yet: 4", id="disks unknown"
+        ),
+        pytest.param(
+            [(None, None)],
+            "in remote storage alone: unknown; not copied yet: unknown",
+            id="a partition unknown",
+        ),
+    ],
+)
+def test_what_of_a_topic_lies_where_is_unknown_as_long_as_one_partition_does_not_tell(
+    given: list[tuple[int | None, int | None]], sentence: str | None
+) -> None:
+    tiers = [(2, 8), *given] if given else [(None, None)]
+    found = topic_list.tier_rows(
+        rows(
+            PARTITIONS,
+            *(
+                {
+                    **{"topic": "t", "partition": number, "log_start": 0, "log_end": 10},
+                    **{"local_log_start": local, "remote_log_end": remote},
+                }
+                for number, (local, remote) in enumerate(tiers)
+            ),
+        )
+    )
+    if sentence is None:
+        assert found.is_empty()
+    else:
+        assert topic_list.tier_sentence(found) == f"Offsets {sentence}."
