@@ -100,7 +100,7 @@ objectives = {
     )
 }
 columns = {
-    "group": Column("group", width=124, opens=(routes.GROUP, "group"), pinned=True),
+    "group": Column("group", width=176, opens=(routes.GROUP, "group"), pinned=True),
     "label": Column("status", "status", badge_styles=list(BADGE_STYLES.values()), width=110),
     "time_lag_seconds": Column(
         "time lag",
@@ -112,7 +112,7 @@ columns = {
     "lag": Column(
         "lag", "count", help="Messages that wait: log end minus committed offset.", width=68
     ),
-    "reason": Column("why", width=284 if objective else 212),
+    "reason": Column("why", width=232 if objective else 160),
     "advice": Column(
         "advice",
         unknown=tables.DASH,
