@@ -119,13 +119,19 @@ def badge_style(advice: Recommendation, older: Overtaken | None) -> BadgeStyle:
 
 
 def summary(rows: pl.DataFrame) -> str:
-    """Return how many changes ``recommendations`` advise, as the headline of the page of advice."""
-    changes = rows.filter(IS_CHANGE)
+    """Return how many subjects are to be changed, as the headline of the page of advice.
+
+    Args:
+        rows: Rows of ``recommendations``, the most urgent first.
+    """
+    every = rows.filter(IS_CHANGE)
+    # As the list has it: further advice on a subject stands in its row.
+    changes = every.unique(["subject_kind", "subject"], keep="first", maintain_order=True)
     urgent = changes.filter(pl.col("severity") == AdviceSeverity.ACT_NOW).height
     ahead = changes.filter(
         pl.col("limiting_factor") == "forecast", pl.col("severity") == AdviceSeverity.WATCH
     ).height
-    saved = int(changes["saving"].sum())
+    saved = int(every["saving"].sum())
     unknown = rows.filter(pl.col("kind") == AdviceKind.UNKNOWN).height
     if changes.is_empty():
         title = "No change is advised"

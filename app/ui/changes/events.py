@@ -205,14 +205,16 @@ def of_causes(causes: Iterable[Alert], since: datetime) -> list[Event]:
     ]
 
 
-def of_members(changes: pl.DataFrame, advised: Mapping[str, int], now: datetime) -> list[Event]:
+def of_members(
+    changes: pl.DataFrame, advised: Mapping[str, tuple[int, datetime]], now: datetime
+) -> list[Event]:
     """Return rows of ``recent_changes`` as events: groups that started, stopped, grew or shrank.
 
-    One that was undone soon is one event, and followed no advice.
+    One that was undone soon is one event, and followed no advice; none follows what came later.
 
     Args:
         changes: The rows.
-        advised: Group: the number of members that was advised.
+        advised: Group: the number of members that was advised, and when.
         now: The present.
     """
     found = []
@@ -236,7 +238,8 @@ def of_members(changes: pl.DataFrame, advised: Mapping[str, int], now: datetime)
             found.append(Event(at=began, sort=Sort.REBALANCES, what=what, is_undone=True))
         ends = [*(at for at, _, _ in lasting[1:]), now]
         for (at, before, after), until in zip(lasting, ends, strict=False):
-            is_advised = after == advised.get(str(name)) and until - at >= STANDS_AFTER
+            proposed, given_at = advised.get(str(name), (None, at))
+            is_advised = after == proposed and given_at <= at <= until - STANDS_AFTER
             found.append(_of_member_change(at, str(name), before, after, is_advised=is_advised))
     return found
 

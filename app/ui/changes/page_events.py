@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import polars as pl
 import streamlit as st
@@ -18,7 +18,7 @@ from app.ui.changes.events import Event
 from lake.schemas.current import RECENT_CHANGES
 from lake.schemas.tables import RECOMMENDATIONS
 from scaling.advice.follow_up import Followed
-from scaling.advice.model import Subject
+from scaling.advice.model import AdviceKind, Subject
 
 ADVICE_LOOKED_BACK = timedelta(days=14)
 _ADVICE = 5
@@ -72,8 +72,10 @@ def of_last_hour(view: View) -> list[Event]:
 
 # The job advises every few minutes, and pages are drawn again every few seconds.
 @st.cache_data(ttl=60, max_entries=32, show_spinner=False)
-def _advised(uri: str, cluster: str, groups: tuple[str, ...], _view: View) -> dict[str, int]:
-    """Return the numbers of members that stand as advice on groups, or stood of late."""
+def _advised(
+    uri: str, cluster: str, groups: tuple[str, ...], _view: View
+) -> dict[str, tuple[int, datetime]]:
+    """Return the numbers of members that were last advised to groups of late, and since when."""
     if not groups:
         return {}
     rows = _view.lake.read(
@@ -85,8 +87,14 @@ def _advised(uri: str, cluster: str, groups: tuple[str, ...], _view: View) -> di
         since=_view.now - ADVICE_LOOKED_BACK,
         cluster=cluster,
     )
-    known = rows.drop_nulls("proposed").sort("valid_from").select("subject", "proposed")
-    return dict(known.iter_rows())
+    changes = rows.filter(~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]))
+    known = changes.drop_nulls("proposed").sort("valid_from")
+    return {
+        group: (proposed, given_at)
+        for group, proposed, given_at in known.select(
+            "subject", "proposed", "valid_from"
+        ).iter_rows()
+    }
 
 
 def _changes(view: View, about: tuple[str | None, Sequence[str]] | None) -> list[Event]:

@@ -174,8 +174,16 @@ def test_rebalances_of_one_poll_are_one_event() -> None:
 def test_members(before: int, after: int, sentence: str) -> None:
     row = {"changed_at": START, "kind": "members", "name": "g", "before": before, "after": after}
     changes = pl.DataFrame([row], schema=RECENT_CHANGES.polars_schema)
-    (found,) = events.of_members(changes, {"g": 6}, START + events.STANDS_AFTER)
+    (found,) = events.of_members(changes, {"g": (6, START)}, START + events.STANDS_AFTER)
     assert found.sentence == sentence
+
+
+def test_nobody_follows_advice_that_is_given_later() -> None:
+    row = {"changed_at": START, "kind": "members", "name": "g", "before": 3, "after": 6}
+    changes = pl.DataFrame([row], schema=RECENT_CHANGES.polars_schema)
+    later = START + timedelta(seconds=1)
+    (found,) = events.of_members(changes, {"g": (6, later)}, START + events.STANDS_AFTER)
+    assert found.sentence == "g went from 3 to 6 members"
 
 
 @pytest.mark.parametrize(
@@ -216,7 +224,8 @@ def test_a_change_that_is_undone_soon_is_one_event_and_followed_no_advice(
         for minute, before, after in reversed(steps)
     ]
     changes = pl.DataFrame(rows, schema=RECENT_CHANGES.polars_schema)
-    found = events.of_members(changes, {"g": 2}, START + timedelta(minutes=3))
+    advised = {"g": (2, START - timedelta(hours=1))}
+    found = events.of_members(changes, advised, START + timedelta(minutes=3))
     assert [one.sentence for one in found] == sentences
 
 

@@ -10,6 +10,7 @@ import polars as pl
 from alerting.checks.retention_deadline import Retention
 from alerting.status.phrases import time_left
 from app.data.context import View
+from app.ui.advice import advice_cards
 from app.ui.advice.overtaken import OLDER, Overtaken
 from app.views.scaling import decisions, what_if
 from lake.schemas.current import GROUP_STATUS
@@ -37,6 +38,7 @@ def test_the_rows_on_a_group_have_its_deadline_from_one_source_and_once() -> Non
         AdviceKind.ADD_CONSUMERS,
     }
     assert [one.until for one in found] == ["loses data in 12 min"]
+    assert advice_cards.summary(rows) == "1 change advised: 1 to act on now", "one row"
     # What advice says is kept with it, and would stand beside another number.
     first = group_deadline(late)
     assert first is not None
