@@ -63,8 +63,8 @@ def draw(
 
 def _first_incident(one: Viewer) -> str:
     one.open("/alerts")
-    address = one.page.locator("a[href*='incident?alert=']").first.get_attribute("href") or ""
-    return "/" + address.removeprefix(one.base).lstrip("/")
+    address = one.page.locator("a[href*='incident?']").first.get_attribute("href") or ""
+    return address.removeprefix(".")
 
 
 def _beside(pictures: list[Image.Image], width: int) -> Image.Image:
