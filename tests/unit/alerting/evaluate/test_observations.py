@@ -189,7 +189,7 @@ def test_connectors_and_queues() -> None:
         "QueueWithoutConsumers": {"vhost": "/", "queue": "q"},
     }
     reported = [one for one in seen.observations if one.check == "tasks_failed"]
-    assert reported[0].detail == "java.lang.X: boom."
+    assert reported[0].detail == "X: boom."
 
 
 def test_the_monitor_watches_itself() -> None:
