@@ -35,7 +35,7 @@ from tests.unit.collectors.connect.polling import Source, mirror, offsets, poll,
 EXPANDED = "/connectors?expand=status&expand=info"
 SECRET = "hunter2secret"  # noqa: S105  made up
 HOUR = timedelta(hours=1)
-HURRIED = {"poll_interval_seconds": 2, "request_timeout_seconds": 0.8}
+HURRIED = {"poll_interval_seconds": 5, "request_timeout_seconds": 2}
 """Where time runs out; elsewhere a busy machine is given the time of the defaults."""
 
 
@@ -151,7 +151,7 @@ def test_a_rebalance_without_an_end_ends_with_the_polls_time(
     fake.answers[EXPANDED] = says({"error_code": 409, "message": "rebalance in process"}, 409)
     start = time.monotonic()
     results = poll(make(fake.url, **HURRIED))
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 5
     for result in results.values():
         assert result.status == "failed"
         assert result.error is not None
@@ -210,7 +210,7 @@ def test_a_fault_is_one_line_that_says_what_to_do(
     source = make(fake.url, **HURRIED)
     start = time.monotonic()
     results = poll(source)
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 5
     assert {each.status for each in results.values()} == {"failed"}
     for result in results.values():
         assert result.error is not None
