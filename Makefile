@@ -47,11 +47,11 @@ run: setup ## the same services on your own clusters: make run CONFIG=headroom.y
 
 test: setup-dev debian ## all checks, all tests, of the exhaustive ones today's: half an hour
 	@$(MAKE) --no-print-directory lint
+	@$(RUN) -m pytest tests/unit tests/app $(PARALLEL) --durations=25 $(ARGS)
 	@$(MAKE) --no-print-directory --jobs=2 --keep-going test-spark test-others
 
-# Two side by side: Spark computes most of its time, the others wait for much of theirs.
+# Two side by side: one computes most of its time, the others mostly wait.
 test-others:
-	@$(RUN) -m pytest tests/unit tests/app $(PARALLEL) --durations=25 $(ARGS)
 	@$(MAKE) --no-print-directory test-servers
 	@$(MAKE) --no-print-directory test-pages
 
