@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -27,7 +27,12 @@ _MATCHERS = TypeAdapter(list[tuple[str, str, str]])
 def alert_to_dict(alert: Alert) -> dict[str, Any]:
     """Return an alert as plain values; ``id`` is added."""
     # ``asdict`` copies each value deeply, at each evaluation.
-    return {"id": alert.id, **{name: getattr(alert, name) for name in _ALERT_FIELDS}}
+    told = alert.before_mending
+    return {
+        "id": alert.id,
+        **{name: getattr(alert, name) for name in _ALERT_FIELDS},
+        "before_mending": None if told is None else asdict(told),
+    }
 
 
 def alert_from_json(text: str) -> Alert:

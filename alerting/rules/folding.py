@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from alerting.rules.lifecycle import SETTLE_SECONDS, Alert, State
 from alerting.rules.model import SEVERITIES, AlertSeverity, worst
-from alerting.status.descriptions import WAIT_STEP, trouble
+from alerting.status.descriptions import WAIT_STEP
 
 OVER_STEP = "It is over; wait until its symptoms have ended."
 
@@ -57,12 +57,11 @@ def as_listed(alerts: Iterable[Alert]) -> list[Alert]:
 
 
 def as_it_was(alert: Alert) -> Alert:
-    """Return an alert named by what it fired for; its own text says what its group does now."""
-    verb, group = trouble(alert.check), alert.labels.get("group")
-    what = f"{group} {verb}"
-    if verb is None or group is None or what == alert.what:
+    """Return an alert with what it said while what it fired for was so."""
+    was = alert.before_mending
+    if was is None:
         return alert
-    return replace(alert, what=what, detail=f"{alert.what}: {alert.detail}")
+    return replace(alert, severity=was.severity, what=was.what, detail=was.detail, step=was.step)
 
 
 def _calm(alert: Alert) -> Alert:

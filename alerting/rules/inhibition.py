@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from alerting.rules.lifecycle import Alert, Alerts, State, advance
+from alerting.rules.lifecycle import Alert, Alerts, State, advance, goes_on
 from alerting.rules.model import AlertSeverity, Evaluation, Finding
 
 OUTAGE_SECONDS = 300.0
@@ -46,11 +46,20 @@ def advance_with_causes(alerts: Alerts, evaluation: Evaluation, now: float) -> d
     """Take every alert one evaluation further, symptoms held under their causes.
 
     What was mended and has left its damage is the cause of what follows, while its alert fires.
+    What began before a cause does not follow from it, whatever its subject went through since.
     """
     firing = {key for key, alert in alerts.items() if alert.state is State.FIRING}
     standing = [one for one in evaluation.standing if one.fingerprint in firing]
     found = replace(evaluation, findings=(*evaluation.findings, *standing))
-    return advance(alerts, found, inhibited(found.findings), now)
+    dated = [_dated(one, alerts.get(one.fingerprint), now) for one in found.findings]
+    return advance(alerts, found, inhibited(dated), now)
+
+
+def _dated(finding: Finding, alert: Alert | None, now: float) -> Finding:
+    """Return a finding with the date of its alert, which stays while the alert does."""
+    if alert is None or alert.since is None or not goes_on(alert, now):
+        return finding
+    return replace(finding, observation=replace(finding.observation, since=alert.since))
 
 
 def inhibited(findings: Sequence[Finding]) -> dict[str, str]:

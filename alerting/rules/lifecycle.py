@@ -48,6 +48,21 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What an alert said last while what it fired for was so.
+
+    Attributes:
+        until: From then on that was mended, and the damage was not.
+    """
+
+    until: Moment
+    severity: AlertSeverity
+    what: str
+    detail: str
+    step: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
     """One alert; times are in Unix seconds.
 
@@ -61,6 +76,7 @@ class Alert:
         inhibited_by: Fingerprint of the cause that inhibits it; None: it stands for itself.
         inhibited_until: Until when it is inhibited although its cause is gone.
         deadline: When messages are deleted, as it was known last; None: never known.
+        before_mending: What it said before what it fired for was mended; None: it is not.
     """
 
     fingerprint: str
@@ -90,6 +106,7 @@ class Alert:
     step: str = ""
     page: str = "overview"
     runbook: str = ""
+    before_mending: Told | None = None
 
     @property
     def id(self) -> str:
@@ -157,12 +174,7 @@ def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
     """Return the alert of a finding: a new one, or the one that there is."""
     rule, seen = finding.rule, finding.observation
     flaps = 0
-    begins = (
-        alert is None
-        or alert.state is State.RESOLVED
-        or (alert.state is State.PENDING and now - alert.last_true_at > GAP_SECONDS)
-    )
-    if alert is None or begins:
+    if alert is None or not goes_on(alert, now):
         if alert is not None and alert.state is State.RESOLVED:
             flaps = alert.flaps + 1
         alert = Alert(
@@ -197,6 +209,20 @@ def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
         step=seen.step,
         page=seen.page,
         runbook=rule.runbook,
+        before_mending=_told(alert, now) if seen.stands else None,
+    )
+
+
+def goes_on(alert: Alert, now: float) -> bool:
+    """Return whether what is true now is the same trouble, and no new one."""
+    if alert.state is State.PENDING:
+        return now - alert.last_true_at <= GAP_SECONDS
+    return alert.state is State.FIRING
+
+
+def _told(alert: Alert, now: float) -> Told:
+    return alert.before_mending or Told(
+        until=now, severity=alert.severity, what=alert.what, detail=alert.detail, step=alert.step
     )
 
 

@@ -65,12 +65,6 @@ _OF_SINKS: dict[Status, GroupWords] = {
 }
 
 
-def trouble(check: str) -> str | None:
-    """Return how the trouble that a check finds in a group reads, whatever the group does since."""
-    verbs = {status.value.lower(): words.verb for status, words in _WORDS.items()}
-    return {**verbs, "objective_missed": MISSES_OBJECTIVE}.get(check)
-
-
 def group_words(status: Status, kind: str | None = None) -> GroupWords | None:
     """Return how a status of a group reads; None where there is nothing to say."""
     if kind == "connect" and status in _OF_SINKS:

@@ -23,7 +23,6 @@ from app.ui.alert_list import SEVERITY_BADGE_STYLES, badge_style, moment
 from app.ui.browser.items import Item, Target
 
 MOST_SYMPTOMS = 40
-SYMPTOMS_GO_ON = "over, its symptoms go on"
 DEADLINE_SHOWN = timedelta(days=7)
 """Later than that nobody acts on, and rates will have changed."""
 _OF_LOSS = frozenset({"losing_data", "data_loss_deadline"})
@@ -318,7 +317,7 @@ def items(
             if is_so and text
         ]
         if cause.state is State.RESOLVED and one.ended_at is None:
-            notes.append(SYMPTOMS_GO_ON)
+            notes.append(what_goes_on(one))
         rows.append(
             Item(
                 id=cause.id,
@@ -341,6 +340,16 @@ def items(
 def badge_of(one: Incident) -> BadgeStyle:
     """Return how an incident is marked."""
     return badge_style(one.cause.severity, one.cause.state, recovers=one.is_recovering)
+
+
+def what_goes_on(one: Incident) -> str:
+    """Say of a cause that is over what keeps its incident open."""
+    recover = all(
+        each.is_recovering or each.state is State.RESOLVED
+        for each in one.symptoms
+        if each.state is not State.PENDING
+    )
+    return f"over, its symptoms {'recover' if recover else 'go on'}"
 
 
 def symptoms_of(one: Incident) -> list[str]:

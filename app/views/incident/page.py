@@ -63,7 +63,7 @@ incident = next(
 )
 if incident.ended_at is None:
     (incident,) = open_incidents.at_present(view, [incident])
-incident = view_model.as_it_was(incident)
+at_present, incident = incident, view_model.as_it_was(incident)
 cause = incident.cause
 components.tab_title(view, cause.what, "Incident")
 began = moment(cause.began_at) or view.now
@@ -71,10 +71,10 @@ ended = moment(incident.ended_at)
 
 with st.container(horizontal=True, vertical_alignment="center"):
     st.title(escape(thin(cause.what)), anchor=False, width="content")
-    components.badge(incidents.badge_of(incident))
+    components.badge(incidents.badge_of(at_present))
     if ended is not None:
         st.badge("over", icon=":material/check:", color="gray")
-detail, step = view_model.told(incident)
+detail, step = view_model.told(at_present)
 st.markdown(
     f"{escape(thin(detail))} {view_model.sentence(incident, view.now, view.zone)}  \n"
     f":gray[:material/arrow_forward: {escape(step)}]"
@@ -204,7 +204,7 @@ with components.section("Course", help_text="The cause, what followed, and what 
 with st.expander("Share it"):
     address = (st.context.url or "").partition("?")[0]
     link = f"{address}?{urlencode({'alert': cause.id, 'cluster': cluster})}"
-    text = view_model.markdown(incident, found, late, view.now, link)
+    text = view_model.markdown(at_present, found, late, view.now, link)
     components.code(link)
     st.download_button(
         "Download as Markdown",

@@ -18,7 +18,7 @@ from app.style.charts.base import ChartEvent
 from app.style.format import clock, count, duration, escape, thin
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.changes.events import Event, Sort
-from app.ui.incidents import Incident, limited, loss, symptoms_of, timeline_rows
+from app.ui.incidents import Incident, limited, loss, symptoms_of, timeline_rows, what_goes_on
 from app.views.incident.lag import Courses, figures
 
 BEFORE = timedelta(minutes=30)
@@ -41,7 +41,7 @@ class Step:
 
 
 def as_it_was(incident: Incident) -> Incident:
-    """Return an incident whose alerts are named by what they fired for, whatever is so now."""
+    """Return an incident whose alerts say what they said before they were mended."""
     cause, *symptoms = map(folding.as_it_was, (incident.cause, *incident.symptoms))
     return replace(incident, cause=cause, symptoms=tuple(symptoms))
 
@@ -62,6 +62,15 @@ def steps(
     fired, ended = moment(cause.fired_at), moment(cause.resolved_at)
     if fired is not None:
         found.append(Step(at=fired, kind="alert", what="the alert fired", detail=cause.rule))
+    if (told := cause.before_mending) is not None:
+        found.append(
+            Step(
+                at=_moment(told.until),
+                kind="mended",
+                what=f"mended: {cause.what}",
+                detail="What came meanwhile was not read yet.",
+            )
+        )
     if ended is not None:
         found.append(Step(at=ended, kind="end", what=f"over: {cause.what}"))
     found += [
@@ -186,10 +195,18 @@ def unheeded(
 
 
 def told(incident: Incident) -> tuple[str, str]:
-    """Return how bad it is and what to do; of what is over: how bad it was, what was advised."""
-    cause = incident.cause
+    """Return how bad it is and what to do; of what is over: how bad it was, what was advised.
+
+    What is mended is told by what is so now.
+
+    Args:
+        incident: As it is at present.
+    """
+    cause, was = incident.cause, folding.as_it_was(incident.cause)
     if cause.resolved_at is None:
-        return cause.detail, cause.step
+        is_named = cause.what == was.what or not cause.detail
+        return cause.detail if is_named else f"{cause.what}: {cause.detail}", cause.step
+    cause = was
     detail = f"While it lasted: {cause.detail}" if cause.detail else ""
     if incident.ended_at is None or not cause.step:
         return detail, cause.step
@@ -247,7 +264,7 @@ def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
         return f"It began at {began}, ended at {ended} and lasted {lasted}. {said}"
     goes = duration(now.timestamp() - cause.began_at)
     if cause.resolved_at is not None:
-        return f"It began at {began}; the cause is over, and symptoms go on. {said}"
+        return f"It began at {began}; the cause is {what_goes_on(incident)}. {said}"
     left = loss(incident, now, it="it")
     ahead = f" At the present rates {escape(left)}." if left else ""
     return f"It began at {began} and has lasted {goes}. {said}{ahead}"
@@ -256,8 +273,8 @@ def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
 def markdown(
     incident: Incident, found: list[Step], late: Courses | None, now: datetime, link: str
 ) -> str:
-    """Return the incident as Markdown, with times in UTC, for a report or a ticket."""
-    cause = incident.cause
+    """Return the incident, as it is at present, as Markdown with times in UTC."""
+    cause = folding.as_it_was(incident.cause)
     began = _moment(cause.began_at)
     facts: dict[str, Any] = {
         "Cluster": cause.labels.get("cluster", "unknown"),

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from alerting.checks.model import Observation
 from alerting.errors import DeliveryError, StoreError
+from alerting.notify.json_codec import alert_from_json, alert_to_dict
 from alerting.notify.notifications import Notification, NotificationIntervals, plan
 from alerting.notify.outbox import free_at, pause_seconds
 from alerting.notify.sender import Sender
 from alerting.notify.store import AlertStore
 from alerting.notify.store_schema import VERSION
-from alerting.rules.lifecycle import State, advance
+from alerting.rules.lifecycle import State, Told, advance
 from alerting.rules.model import evaluate
 from config.alerting import TargetSettings
 from tests.unit.alerting.notify.storing import RULES, damage, step, stopped
@@ -53,6 +56,14 @@ def test_what_is_written_is_read_again(store: AlertStore, tmp_path: Path) -> Non
     assert delivery is not None
     assert [alert.what for alert in delivery.notification.firing] == ["a stopped", "b stopped"]
     other.close()
+
+
+def test_what_was_said_before_it_was_mended_is_read_again(store: AlertStore) -> None:
+    step(store, 100.0, "a")
+    (alert,) = store.alerts().values()
+    was = Told(until=100.0, severity=alert.severity, what="a stopped", detail="é", step="Start.")
+    mended = replace(alert, before_mending=was)
+    assert alert_from_json(json.dumps(alert_to_dict(mended))) == mended
 
 
 def test_history_keeps_what_was_resolved_and_forgets_what_is_old(store: AlertStore) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from alerting.rules.folding import as_listed
-from alerting.rules.lifecycle import Alert, State
+from alerting.rules.lifecycle import Alert, State, Told
 from alerting.rules.model import AlertSeverity
 from alerting.status.descriptions import WAIT_STEP
 
@@ -112,15 +112,15 @@ def test_what_fires_is_not_folded_under_what_may_never_fire() -> None:
     assert causes(over, may_fire)[1] == replace(may_fire, inhibited_by=None)
 
 
-@pytest.mark.parametrize(
-    ("check", "what"),
-    [("stopped", "g stopped"), ("objective_missed", "g misses its objective")],
-)
-def test_what_is_over_is_named_by_what_it_was_and_as_severe(check: str, what: str) -> None:
-    mended = alert(check, what="g is catching up", detail="9 wait.", step=WAIT_STEP)
-    assert as_listed([mended])[0].what == "g is catching up"
+def test_what_is_over_says_what_it_said_before_it_was_mended() -> None:
+    was = Told(until=1500.0, severity=CRITICAL, what="g stopped", detail="99 wait.", step="Start.")
+    mended = alert(
+        "stopped", what="g is catching up", detail="9 wait.", step=WAIT_STEP, before_mending=was
+    )
+    (row,) = as_listed([mended])
+    assert (row.what, row.severity) == ("g is catching up", WARNING)
     (over,) = as_listed([replace(mended, state=State.RESOLVED, resolved_at=3000.0)])
-    assert (over.what, over.detail) == (what, "g is catching up: 9 wait.")
+    assert (over.what, over.detail, over.step) == ("g stopped", "99 wait.", "Start.")
     assert over.severity is CRITICAL
     broker = alert("broker_missing", labels={"cluster": "c"}, what="Broker 2", resolved_at=3000.0)
     assert as_listed([broker])[0].what == "Broker 2"

@@ -299,6 +299,37 @@ def test_a_symptom_is_told_when_it_outlives_its_cause() -> None:
     ]
 
 
+def test_what_fired_before_a_cause_stays_a_row_though_its_group_joined_anew_meanwhile() -> None:
+    alerts: Alerts = {}
+    # Connect's group rebalances while the broker is lost: its status is dated anew.
+    for now, seen in (
+        (900.0, [of_group("stopped", 100.0)]),
+        (1005.0, [of_group("stopped", 1004.0), BROKER]),
+    ):
+        alerts = advance_with_causes(alerts, finding_set(*seen), now)
+    stopped = next(one for one in alerts.values() if one.check == "stopped")
+    assert (stopped.inhibited_by, stopped.since) == (None, 100.0)
+    both = finding_set(of_group("stopped", 1004.0), BROKER)
+    fresh = advance_with_causes({}, both, 1005.0)
+    assert any(one.check == "stopped" and one.inhibited_by for one in fresh.values())
+
+
+def test_an_alert_keeps_what_it_said_before_what_it_fired_for_was_mended() -> None:
+    alerts: Alerts = {}
+    kept = {}
+    for now in range(0, 675, 15):
+        what, detail = ("g stopped", "9 wait") if now < 600 or now > 645 else ("g catches up", "2")
+        seen = replace(of_group("stopped"), what=what, detail=detail, stands=what != "g stopped")
+        alerts = advance_with_causes(alerts, finding_set(seen), float(now))
+        (kept[now],) = alerts.values()
+    was = kept[645].before_mending
+    assert was is not None
+    assert (was.until, was.what, was.detail) == (600.0, "g stopped", "9 wait")
+    assert kept[600].before_mending == was
+    assert kept[645].what == "g catches up"
+    assert kept[585].before_mending is kept[660].before_mending is None
+
+
 def of_status(status: Status, lasting: bool = False) -> list[Observation]:
     numbers = LagNumbers(lag=5000, drain_seconds=36_500.0)
     found = GroupStatus(status=status, reason="r.", numbers=numbers, is_lasting=lasting)

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from alerting.rules.lifecycle import Alert, State
+from alerting.rules.lifecycle import Alert, State, Told
 from alerting.rules.model import AlertSeverity
 from app.ui.changes import events
 from app.ui.changes.events import Event, Sort
@@ -262,6 +262,13 @@ def test_what_fired_is_an_event_by_what_it_fired_for() -> None:
         last_true_at=fired.timestamp(),
         what="g is catching up",
         fired_at=fired.timestamp(),
+        before_mending=Told(
+            until=fired.timestamp(),
+            severity=AlertSeverity.CRITICAL,
+            what="g stopped",
+            detail="",
+            step="",
+        ),
     )
     causes = [
         stopped,

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
-from alerting.rules.lifecycle import Alert, State
+from alerting.rules.lifecycle import Alert, State, Told
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import AlertSeverity
 from app.ui.changes.events import of_changes
@@ -93,15 +93,48 @@ def test_what_happened_is_told_in_order_of_time() -> None:
     assert after(at(1000), at(1000)) == "0 s"
 
 
-def test_it_is_named_by_what_it_fired_for_whatever_is_so_now() -> None:
-    labels = {"cluster": "c", "group": "g"}
-    back = replace(CAUSE, check="stopped", labels=labels, what="g is catching up", detail="10 wait")
-    told_now = as_it_was(Incident(cause=back, symptoms=(CAUSE,)))
-    assert (told_now.cause.what, told_now.cause.detail) == (
-        "g stopped",
-        "g is catching up: 10 wait",
-    )
-    assert told_now.symptoms == (CAUSE,)
+WAS = Told(
+    until=1200.0,
+    severity=AlertSeverity.CRITICAL,
+    what="g stopped",
+    detail="900 wait",
+    step="Start it.",
+)
+MENDED = replace(
+    CAUSE,
+    check="stopped",
+    labels={"cluster": "c", "group": "g"},
+    severity=AlertSeverity.WARNING,
+    state=State.FIRING,
+    resolved_at=None,
+    what="g is catching up",
+    detail="10 wait",
+    step="Wait.",
+    before_mending=WAS,
+)
+
+
+def test_what_is_mended_is_named_and_coloured_by_what_it_was_and_told_by_what_is_so_now() -> None:
+    incident = Incident(cause=MENDED, symptoms=(SYMPTOM,))
+    was = as_it_was(incident)
+    assert (was.cause.what, was.cause.detail) == ("g stopped", "900 wait")
+    assert was.symptoms == (SYMPTOM,)
+    assert bars(was, at(2000))["severity"].to_list() == ["critical", "warning"]
+    assert told(incident) == ("g is catching up: 10 wait", "Wait.")
+    text = markdown(incident, steps(was, (), {}), None, at(2000), "http://h")
+    assert text.startswith("# g stopped\n\ng is catching up\\: 10 wait\n")
+    over = replace(MENDED, state=State.RESOLVED, resolved_at=1360.0)
+    assert told(Incident(cause=over)) == ("While it lasted: 900 wait", "It was advised: Start it.")
+
+
+def test_when_it_was_mended_is_a_step_of_its_course() -> None:
+    found = steps(as_it_was(Incident(cause=MENDED)), (), {})
+    assert [(step.kind, step.what) for step in found] == [
+        ("cause", "g stopped"),
+        ("alert", "the alert fired"),
+        ("mended", "mended: g stopped"),
+    ]
+    assert (found[-1].at, found[-1].detail) == (at(1200), "What came meanwhile was not read yet.")
 
 
 def test_the_topics_it_is_about_are_its_own_or_those_of_its_group() -> None:

@@ -113,8 +113,11 @@ def test_a_deadline_that_comes_and_goes_moves_no_row() -> None:
 
 def test_a_cause_that_is_over_says_so_and_is_no_trouble_of_its_group(view: View) -> None:
     given = {"fingerprint": "a", "state": "resolved", "last_true_at": at(-300)}
-    (row,) = incidents.items(incidents.of_rows(alerts(given)), at_start(view))
-    assert row.until == "c, over, its symptoms go on"
+    symptom = {"fingerprint": "b", "inhibited_by": "a"}
+    for recovers, said in ((None, "go on"), (at(-60), "recover")):
+        rows = alerts(given, symptom | {"recovering_since": recovers})
+        (row,) = incidents.items(incidents.of_rows(rows), at_start(view))
+        assert row.until == f"c, over, its symptoms {said}"
     assert open_alerts.about(alerts(given), "group", "a") == []
 
 

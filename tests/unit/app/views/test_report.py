@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import polars as pl
 import pytest
 
-from alerting.rules.lifecycle import State
+from alerting.rules.lifecycle import State, Told
 from alerting.rules.model import AlertSeverity
 from app.data import present
 from app.data.context import View
@@ -242,9 +242,12 @@ def test_who_is_over_the_objective_now_is_told_by_the_present(
 
 def test_an_incident_is_named_by_what_it_was_while_it_catches_up() -> None:
     mends = alert("g is catching up", began=START.timestamp(), detail="9 wait.")
-    mends = replace(mends, labels={"cluster": "c", "group": "g"})
+    was = Told(
+        until=END.timestamp(), severity=mends.severity, what="g stopped", detail="99 wait.", step=""
+    )
+    mends = replace(mends, before_mending=was)
     part = view_model.incident_part([Incident(cause=mends)], START, END)
-    assert part.rows.select("what", "detail").row(0) == ("g stopped", "g is catching up: 9 wait.")
+    assert part.rows.select("what", "detail").row(0) == ("g stopped", "99 wait.")
 
 
 def test_what_may_never_fire_is_no_incident() -> None:
