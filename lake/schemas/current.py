@@ -137,6 +137,7 @@ BROKER_STATUS = _current(
     # acks=all. Null where it is down, or in-sync replicas or min.insync.replicas unknown.
     offline_if_lost="long",
     refused_if_lost="long",
+    ends_quorum_if_lost="boolean",  # the controllers have no majority without it; null: unknown
     unknown_reason="string",
     observed_at="timestamp",
 )

@@ -19,7 +19,14 @@ from alerting.rules.lifecycle import Alert, State, advance
 from alerting.rules.model import AlertSeverity, Rule
 from alerting.status.phrases import duration
 from lake.schemas.model import Table
-from lake.schemas.tables import BROKERS, COLLECTIONS, CONNECTOR_TASKS, DEAD_LETTERS, TOPICS
+from lake.schemas.tables import (
+    BROKERS,
+    COLLECTIONS,
+    CONNECTOR_TASKS,
+    DEAD_LETTERS,
+    QUORUM,
+    TOPICS,
+)
 from tests.unit.alerting.checks.check_world import (
     CASES,
     END,
@@ -251,6 +258,22 @@ def test_how_bad_it_is_begins_with_what_tells_most() -> None:
     assert fired("broker_missing").detail == "1 partition short of a copy; 1 of 2 brokers are left."
     assert fired("collection_failed").detail == "It has not worked yet: refused."
     assert "old of" in fired("data_loss_deadline").detail[:60]
+
+
+def test_a_missing_broker_says_which_loss_ends_the_quorum() -> None:
+    frames = world(CASES["broker_missing"], TRUE_UNTIL)
+    roles = {1: "voter", 2: "leader", 3: "voter"}
+    nodes: list[tuple[int, Row]] = [
+        (TRUE_UNTIL, {"node_id": node, "role": role, "last_fetch_at": at(TRUE_UNTIL)})
+        for node, role in roles.items()
+    ]
+    known = replace(frames, tables={**frames.tables, "quorum": frame(QUORUM, nodes)})
+    given = CheckInput(frames=known, classify=classified)
+    (found,) = CHECKS["broker_missing"].observe(given)
+    assert found.detail.endswith(
+        "1 of 2 brokers are left. If broker 2 fails too, the controllers' quorum has no majority: "
+        "no leader is elected and no topic changed."
+    )
 
 
 def test_a_deadline_stands_in_no_text_and_stays_while_it_is_unknown() -> None:
