@@ -258,8 +258,9 @@ def _group_sentence(
             return f"{worst.reason.rstrip('.')} on {where}; {of_all} were rewound{missing}."
         case Status.LOSING_DATA:
             return (
-                f"{messages(numbers.lost_messages or 0)} lost on {of_all}, most on {where}: "
-                f"retention deleted what the group had not committed{missing}."
+                f"{messages(numbers.lost_messages or 0)} lost on {of_all}, most on {where}, in "
+                f"the last {duration(rules.window_seconds)} or since the last commit: retention "
+                f"deleted what the group had not committed{missing}."
             )
         case Status.UNKNOWN:
             return f"Unknown on {of_all}; {where}: {worst.reason.removeprefix('Unknown: ')}"

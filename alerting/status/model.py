@@ -174,8 +174,8 @@ class LagNumbers:
         consumption_per_second: Slope of the committed offset over the same time.
         growth_per_second: Slope of the lag over the same time; negative while it shrinks.
         drain_seconds: lag ÷ (consumption - arrival) while it shrinks.
-        lost_messages: Messages deleted before the group committed them, now or at some time in
-            the window.
+        lost_messages: Messages deleted before the group committed them: since its last commit,
+            or the most at once in the window. It falls as the window moves on.
         commit_period_seconds: Longest pause that ended in a commit while messages waited.
     """
 

@@ -63,7 +63,7 @@ GROUP_STATUS = _current(
     state="string",
     coordinator="int",
     # The partition whose oldest unread message retention reaches first, where it is late
-    # or has used half of its retention.
+    # or has used half of its retention; null of a group that loses data already.
     data_loss_at="timestamp",
     data_loss_topic="string",
     data_loss_partition="int",

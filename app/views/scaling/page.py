@@ -37,7 +37,7 @@ deadlines = {}
 every_given = pl.concat([found, given.withdrawn])
 known = Known()
 try:
-    deadlines = decisions.deadlines_of(present.rows(view, GROUP_STATUS), view.now)
+    deadlines = decisions.deadlines_of(present.rows(view, GROUP_STATUS))
     known = current_advice.known(view, every_given)
 except LakeError as unread:
     errors.setdefault(str(unread).partition(":")[0], unread)

@@ -104,6 +104,7 @@ def test_losing_data_is_worse_than_everything_else() -> None:
     assert status.status is Status.LOSING_DATA
     assert status.numbers.lost_messages == 7
     assert status.reason.startswith("7 messages lost on 1 of 2 partitions")
+    assert "in the last 10 min or since the last commit" in status.reason
 
 
 def test_one_unknown_partition_makes_a_healthy_group_unknown_and_its_sum_incomplete() -> None:
