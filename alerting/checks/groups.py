@@ -173,7 +173,8 @@ def objective_missed(given: CheckInput) -> Iterable[CheckResult]:
                 stands=mends,
                 what=_mending(key, found) if mends else f"{key.group} {MISSES_OBJECTIVE}",
                 detail=found.reason,
-                since=found.since,
+                since=found.since if mends else found.over_objective_since or found.since,
+                began=found.since,
                 cause=words.cause,
                 step=WAIT_STEP if mends else words.step,
                 page="group",
@@ -294,7 +295,8 @@ _WAITING = "messages that wait (at least 1) while the group is"
 
 OF_SAMPLES = (
     _status(
-        Status.LOSING_DATA, "messages lost since the group's last commit, or the most in ten minutes"
+        Status.LOSING_DATA,
+        "messages lost since the group's last commit, or the most in ten minutes",
     ),
     _status(Status.STOPPED, f"{_WAITING} stopped"),
     _status(Status.STALLED, f"{_WAITING} stalled"),

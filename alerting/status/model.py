@@ -231,6 +231,8 @@ class GroupStatus:
             woken for one that the group recovers from within minutes.
         over_objective_seconds: Of such a group: how much older than its objective the oldest
             unread message is; 0 within the objective.
+        over_objective_since: Since when it is older than that, in Unix seconds; None: it is not,
+            or nobody knows.
     """
 
     status: Status
@@ -242,6 +244,7 @@ class GroupStatus:
     partitions: Sequence[PartitionStatus] = ()
     is_lasting: bool = False
     over_objective_seconds: float = 0.0
+    over_objective_since: float | None = None
 
     def count(self, status: Status) -> int:
         """Return how many partitions have ``status``."""
