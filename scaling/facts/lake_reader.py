@@ -30,7 +30,8 @@ from lake.schemas.tables import (
 )
 from lake.storage.current_store import read_statuses
 from lake.storage.store import Lake
-from scaling.facts.group_facts import GroupFacts, KnownPartition, KnownStatus, group_facts, newest
+from scaling.facts.group_facts import GroupFacts, group_facts, newest
+from scaling.facts.longer_memory import KnownPartition, KnownStatus
 
 WINDOW = timedelta(seconds=WINDOW_SECONDS)
 """How much history advice looks at."""

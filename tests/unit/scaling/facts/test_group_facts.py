@@ -18,7 +18,8 @@ from lake.schemas.tables import (
 )
 from scaling.advice.model import AdviceKind
 from scaling.advisers.recommend import recommend_topic
-from scaling.facts.group_facts import KnownPartition, KnownStatus, group_facts
+from scaling.facts.group_facts import group_facts
+from scaling.facts.longer_memory import KnownPartition, KnownStatus
 from scaling.facts.topic_facts import Reader, topic_facts, topic_readers
 from tests.unit.scaling.advisers.advising import advice_on
 
