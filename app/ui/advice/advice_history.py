@@ -20,7 +20,8 @@ from lake.schemas.grain import Grain
 from lake.schemas.model import Table
 from lake.schemas.tables import GROUP_HISTORY, RECOMMENDATIONS, TOPIC_HISTORY
 from scaling.advice.follow_up import AdviceOutcome, Followed, Point, outcome
-from scaling.advice.model import AdviceKind, Subject
+from scaling.advice.model import Subject
+from scaling.advice.stored_advice import IS_CHANGE
 
 DAYS = 14
 """How far back advice is shown."""
@@ -59,8 +60,7 @@ def _given(
         since=_view.now - ADVICE_KEPT,
         cluster=cluster,
     )
-    changes = rows.filter(~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]))
-    return changes.sort("valid_from", descending=True)
+    return rows.filter(IS_CHANGE).sort("valid_from", descending=True)
 
 
 def given_on(view: View, kind: Subject, name: str) -> pl.DataFrame:

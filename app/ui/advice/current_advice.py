@@ -23,7 +23,7 @@ from lake.schemas.tables import RECOMMENDATIONS
 from lake.storage.store import Lake
 from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
 from scaling.advice.model import AdviceKind, Subject
-from scaling.advice.stored_advice import Standing, most_urgent_first, standing
+from scaling.advice.stored_advice import IS_CHANGE, Standing, most_urgent_first, standing
 from scaling.evaluate import evaluate
 from scaling.facts.group_facts import GroupFacts
 from scaling.facts.lake_reader import read_group
@@ -108,7 +108,7 @@ def of_groups(view: View, groups: Collection[str], *, also_old: bool = False) ->
         old = f"old ({duration((view.now - given.as_of).total_seconds())}): "
     on_groups = given.rows.filter(
         pl.col("subject_kind") == Subject.GROUP,
-        advice_cards.IS_CHANGE,
+        IS_CHANGE,
         pl.col("subject").is_in(list(groups)),
     ).unique("subject", keep="first", maintain_order=True)
     now_known = known(view, on_groups)
