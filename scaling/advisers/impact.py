@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
+from alerting.status.model import Status
 from alerting.status.phrases import duration, rate, time_left
 from scaling.advice.model import AdviceKind, Recommendation
 from scaling.advisers.retention import WATCH_WITHIN_SECONDS, coming_deadline
@@ -35,6 +36,16 @@ def objective_missed_in(facts: GroupFacts) -> float | None:
     if behind is None or not arrival or consumption is None or consumption >= arrival:
         return None
     return ceil((facts.objective_seconds - behind) / (1 - consumption / arrival))
+
+
+def misses_objective(facts: GroupFacts) -> bool:
+    """Return whether a group is alerted to miss its objective: it goes on falling behind."""
+    status = facts.status
+    return (
+        status.status is Status.FALLING_BEHIND
+        and status.is_lasting
+        and objective_missed_in(facts) == 0
+    )
 
 
 def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:

@@ -149,15 +149,18 @@ class GroupFrames:
                 since=_seconds(row["since"]),
                 without_commit_seconds=row["stalled_seconds"],
             )
-        rows = self.statuses.select("cluster", "group", "status", "reason", "since")
+        columns = ("cluster", "group", "status", "reason", "since", "is_lasting")
         return {
             (key := GroupKey(cluster, group)): KnownStatus(
                 status=Status(status),
                 reason=reason,
                 since=_seconds(since),
+                is_lasting=bool(is_lasting),
                 partitions=partitions.get(key, {}),
             )
-            for cluster, group, status, reason, since in rows.iter_rows()
+            for cluster, group, status, reason, since, is_lasting in self.statuses.select(
+                columns
+            ).iter_rows()
         }
 
     def state_texts(self) -> dict[GroupKey, str]:

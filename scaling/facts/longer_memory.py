@@ -22,6 +22,7 @@ class KnownStatus:
     status: Status
     reason: str
     since: float | None = None  # when it began, Unix seconds; None where that is not known
+    is_lasting: bool = False  # of one that falls behind: whether it is no passing peak
     partitions: Mapping[tuple[str, int], KnownPartition] = field(default_factory=dict)
 
 
@@ -85,5 +86,6 @@ def as_known(status: GroupStatus, known: KnownStatus) -> GroupStatus:
         status=known.status,
         reason=known.reason,
         since=known.since,
+        is_lasting=known.is_lasting,
         partitions=tuple(partitions),
     )
