@@ -58,6 +58,9 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
     missed = objective_missed_in(facts)
     deadline = coming_deadline(facts)
     left = deadline[1].seconds if deadline is not None else None
+    is_lost = any(p.status.subscribed and p.status.numbers.lost_messages for p in facts.partitions)
+    if is_lost:
+        left = 0.0
     if missed is not None and left is not None and missed > _FAR * max(left, _SOON_SECONDS):
         missed = None
     if missed == 0:
@@ -67,7 +70,8 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
             f"the objective of {duration(facts.objective_seconds)} is missed {time_left(missed)}"
         )
     if left is not None and left <= WATCH_WITHIN_SECONDS:
-        parts.append("retention deletes unread messages")
+        # Rates cannot tell whether it goes on: what is skipped counts as consumed.
+        parts.append(f"retention {'may delete more' if is_lost else 'deletes'} unread messages")
     waiting = [p for p in facts.partitions if _is_growing(p)]
     if not parts and waiting:
         parts.append("the backlog grows")
