@@ -278,9 +278,7 @@ def data_loss_deadline(given: CheckInput) -> Iterable[CheckResult]:
                 detail=f"{loss.reason[0].upper()}{loss.reason[1:]}; at these rates retention "
                 f"reaches it on {part.topic}-{part.partition}.",
                 # What it loses already has no time to come.
-                deadline=None
-                if found.status is Status.LOSING_DATA
-                else given.frames.now + left,
+                deadline=None if found.status is Status.LOSING_DATA else given.frames.now + left,
                 cause=words.cause or "It is nearly as late as retention is long.",
                 step="Raise the topic's retention until the group has caught up.",
                 page="group",

@@ -16,7 +16,6 @@ from lake.schemas.current import GROUP_STATUS
 from lake.schemas.grain import Grain
 from lake.schemas.tables import CLUSTER_HISTORY, GROUP_HISTORY
 
-
 _HISTORY_DELAY = timedelta(days=1)
 """A history that lags by more tells of itself on every page."""
 

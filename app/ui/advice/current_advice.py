@@ -76,9 +76,7 @@ def as_alerted(rows: pl.DataFrame, alerts: pl.DataFrame) -> pl.DataFrame:
         pl.col("severity") == AlertSeverity.CRITICAL,
         pl.col("step") == SCALING_STEP,
     )
-    named = [
-        one["value"] for labels in firing["labels"] for one in labels if one["key"] == "group"
-    ]
+    named = [one["value"] for labels in firing["labels"] for one in labels if one["key"] == "group"]
     is_raised = (
         pl.struct("subject_kind", "subject").is_first_distinct()
         & (pl.col("subject_kind") == Subject.GROUP)

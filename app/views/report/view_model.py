@@ -112,9 +112,7 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
     )
 
 
-def objective_part(
-    late: pl.DataFrame, now_late: Sequence[str] = (), *, until: str = ""
-) -> Part:
+def objective_part(late: pl.DataFrame, now_late: Sequence[str] = (), *, until: str = "") -> Part:
     """Return for how long each group missed its objective.
 
     Args:
@@ -231,21 +229,14 @@ def advice_part(
     )
 
 
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
 def headline(parts: Mapping[str, Part]) -> tuple[str, str]:
     """Return the week in a sentence, and what else there is to say of it."""
     said, more = [], []
     if "incidents" in parts:
         said.append(count(parts["incidents"].rows.height, "incident"))
     if "objectives" in parts:
-        late, over, over_now = (
-            parts["objectives"].rows,
-            parts["objectives"].over,
-            parts["objectives"].over_now,
-        )
+        part = parts["objectives"]
+        late, over, over_now = part.rows, part.over, part.over_now
         said.append(
             f"{count(over, 'group')} over {'its' if over == 1 else 'their'} objective"
             if over
@@ -255,7 +246,8 @@ def headline(parts: Mapping[str, Part]) -> tuple[str, str]:
             longest = duration(late["over_seconds"][0])
             more.append(f"Longest over it: {late['group'][0]}, {longest}.")
         if over_now:
-            who = "It is" if over == 1 else f"{exact(over_now)} of them {_is(over_now)}"
+            are = "is" if over_now == 1 else "are"
+            who = "It is" if over == 1 else f"{exact(over_now)} of them {are}"
             more.append(f"{who} over it now.")
     if "advice" in parts:
         advice = parts["advice"]
