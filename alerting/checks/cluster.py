@@ -10,10 +10,11 @@ import polars as pl
 from alerting.checks.model import Check, CheckInput, CheckResult, check
 from alerting.inputs.facts import is_missing, since_when
 from alerting.inputs.frames import unix
+from alerting.inputs.quorum import decisive_brokers
 from alerting.status.phrases import duration, plural, share, short
 from lake.replication import with_replication
 from lake.schemas.model import Table
-from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITIONS
+from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITIONS, QUORUM
 
 
 @check(
@@ -21,12 +22,13 @@ from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITI
     meaning="1 while a broker that was there is gone",
     labels=("broker",),
     sources=(BROKERS,),
-    hints=(PARTITIONS,),
+    hints=(PARTITIONS, QUORUM),
 )
 def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
     """Return the brokers that are gone."""
     newest, rows = given.frames.newest(BROKERS), given.frames.rows(BROKERS)
     left = newest.filter(pl.col("is_alive").eq(True)).height
+    quorum = _quorum_ends(decisive_brokers(given.frames))
     for row in newest.sort("broker_id").iter_rows(named=True):
         number, is_alive = row["broker_id"], row["is_alive"]
         if is_alive:
@@ -41,13 +43,24 @@ def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
             labels=given.labels(broker=str(number)),
             value=None if is_alive is None else 1.0,
             what=f"Broker {number} is missing",
-            detail=f"{lack}{left} of {plural(newest.height, 'broker')} are left.",
+            detail=f"{lack}{left} of {plural(newest.height, 'broker')} are left.{quorum}",
             since=unix(since) or given.frames.now,
             cause="It crashed, was shut down, or lost its network.",
             step="Find out why it went and start it again; do not restart another broker before "
             "the partitions are in sync.",
             page="brokers",
         )
+
+
+def _quorum_ends(decisive: AbstractSet[int] | None) -> str:
+    """Say which further loss ends the controllers' quorum; nothing where none does, or unknown."""
+    if not decisive:
+        return ""
+    listed = " or ".join(map(str, sorted(decisive)))
+    return (
+        f" If broker {listed} fails too, the controllers' quorum has no majority: no leader is "
+        "elected and no topic changed."
+    )
 
 
 @check(

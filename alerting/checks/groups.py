@@ -173,7 +173,8 @@ def objective_missed(given: CheckInput) -> Iterable[CheckResult]:
                 stands=mends,
                 what=_mending(key, found) if mends else f"{key.group} {MISSES_OBJECTIVE}",
                 detail=found.reason,
-                since=found.since,
+                since=found.since if mends else found.over_objective_since or found.since,
+                began=found.since,
                 cause=words.cause,
                 step=WAIT_STEP if mends else words.step,
                 page="group",
@@ -276,7 +277,8 @@ def data_loss_deadline(given: CheckInput) -> Iterable[CheckResult]:
                 what=f"{key.group} loses data soon",
                 detail=f"{loss.reason[0].upper()}{loss.reason[1:]}; at these rates retention "
                 f"reaches it on {part.topic}-{part.partition}.",
-                deadline=given.frames.now + left,
+                # What it loses already has no time to come.
+                deadline=None if found.status is Status.LOSING_DATA else given.frames.now + left,
                 cause=words.cause or "It is nearly as late as retention is long.",
                 step="Raise the topic's retention until the group has caught up.",
                 page="group",
@@ -290,7 +292,10 @@ def data_loss_deadline(given: CheckInput) -> Iterable[CheckResult]:
 _WAITING = "messages that wait (at least 1) while the group is"
 
 OF_SAMPLES = (
-    _status(Status.LOSING_DATA, "messages that the group lost while it is losing data"),
+    _status(
+        Status.LOSING_DATA,
+        "messages lost since the group's last commit, or the most in ten minutes",
+    ),
     _status(Status.STOPPED, f"{_WAITING} stopped"),
     _status(Status.STALLED, f"{_WAITING} stalled"),
     _status(Status.FALLING_BEHIND, f"{_WAITING} falling behind"),

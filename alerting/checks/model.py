@@ -37,6 +37,7 @@ class CheckResult:
             none begins.
         what: The thing and its state in a few words: ``payments stalled``.
         since: Since when in Unix seconds, where known.
+        began: When the trouble began that led to it, which is earlier; None: with it.
         deadline: When messages are deleted at the present rates, in Unix seconds, where known. No
             text names it: it moves on, and texts are kept.
         page: Page of the dashboard that shows it; its parameters are among the labels.
@@ -50,6 +51,7 @@ class CheckResult:
     what: str = ""
     detail: str = ""
     since: float | None = None
+    began: float | None = None
     deadline: float | None = None
     cause: str = ""
     step: str = ""

@@ -13,6 +13,7 @@ from alerting.inputs.facts import (
     slowest_first,
 )
 from alerting.inputs.frames import Frames
+from alerting.inputs.quorum import decisive_brokers
 from alerting.status.model import LATE
 from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS
 from lake.schemas.model import Table
@@ -39,7 +40,10 @@ def broker_rows(frames: Frames, partitions: pl.DataFrame) -> pl.DataFrame:
     counts = [pl.col(name).fill_null(0) for name in ("leaders", "replicas")]
     if partitions.is_empty():
         counts = [pl.lit(None, pl.Int64).alias(one.meta.output_name()) for one in counts]
-    return rows.with_columns(*counts, *_if_lost(partitions)).sort("broker_id")
+    decisive = decisive_brokers(frames)
+    ends = pl.lit(None) if decisive is None else pl.col("broker_id").is_in(list(decisive))
+    ends = pl.when("is_alive").then(ends).alias("ends_quorum_if_lost")
+    return rows.with_columns(*counts, *_if_lost(partitions), ends).sort("broker_id")
 
 
 def _held(partitions: pl.DataFrame) -> pl.DataFrame:

@@ -196,7 +196,8 @@ def _flow(numbers: LagNumbers) -> tuple[Any, ...]:
 
 def _loss(status: GroupStatus, retentions: Retentions, now: float) -> tuple[Any, ...]:
     loss = next_loss(status, retentions)
-    if loss.partition is None or loss.seconds is None:
+    is_lost = status.status is Status.LOSING_DATA  # what comes next is no news
+    if is_lost or loss.partition is None or loss.seconds is None:
         return None, None, None
     part = loss.partition
     return _microseconds(now + loss.seconds), part.topic, part.partition

@@ -25,6 +25,7 @@ from alerting.inputs.sources import no_data, section_states
 from alerting.rules.folding import as_listed
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import SEVERITIES
+from alerting.status.model import Status
 from lake.schemas.current import (
     BROKER_STATUS,
     CLUSTER_STATUS,
@@ -215,15 +216,19 @@ def _alert_row(
         "last_true_at": _moment(alert.last_true_at),
         "recovering_since": _moment(alert.recovering_since),
         # Its own stays through an evaluation that knows none.
-        "deadline_at": _moment(alert.deadline)
-        or (
-            group["data_loss_at"]
-            if group is not None
-            else deleted_at.get((labels.get("source"), labels.get("name")))
-        ),
+        "deadline_at": _deadline(alert, group)
+        or deleted_at.get((labels.get("source"), labels.get("name"))),
         "inhibited_by": alert.inhibited_by,
         "runbook": alert.runbook or None,
     }
+
+
+def _deadline(alert: Alert, group: Mapping[str, Any] | None) -> datetime | None:
+    if group is None:
+        return _moment(alert.deadline)
+    if group["status"] == Status.LOSING_DATA.value:
+        return None  # no future time
+    return _moment(alert.deadline) or group["data_loss_at"]
 
 
 def _dead_letter_deadlines(frames: Frames) -> dict[tuple[str | None, str | None], datetime]:

@@ -22,6 +22,7 @@ from lake.schemas.tables import (
     LOG_DIRECTORIES,
     PARTITIONS,
     QUEUES,
+    QUORUM,
     TOPICS,
 )
 from lake.storage.store import Lake
@@ -34,6 +35,7 @@ LOOK_BACK: tuple[tuple[Table, timedelta], ...] = (
     (GROUP_OFFSETS, timedelta(seconds=WINDOW_SECONDS + 60)),
     (GROUPS, timedelta(seconds=WINDOW_SECONDS + 60)),
     (BROKERS, _MINUTES),
+    (QUORUM, _MINUTES),
     (PARTITIONS, _MINUTES),
     (LOG_DIRECTORIES, _MINUTES),
     # Topics are written when they change and once an hour.

@@ -175,7 +175,7 @@ def _label(found: Finding, label: str) -> str | None:
 
 def _began_with(cause: Finding, symptom: Finding) -> bool:
     """Return whether the symptom began with the outage; unknown dates: it did not."""
-    why, what = cause.observation.since, symptom.observation.since
+    why, what = cause.observation.since, symptom.observation.began or symptom.observation.since
     if why is None or what is None:
         return False
     return why - EARLIER_SECONDS <= what <= why + OUTAGE_SECONDS

@@ -80,10 +80,12 @@ def _lost(found: Measurement) -> StatusDecision | None:
     lost, overtaken = found.lost_messages, found.overtaken
     if not lost:
         return None
-    text = f"{messages(lost)} lost: retention deleted what the group had not committed"
-    if overtaken is not None and overtaken.times > 1:
-        text += f", the most of {overtaken.times} times in the last {duration(found.span_seconds)}"
     before_window = overtaken is None or overtaken.messages < lost
+    window = f"in the last {duration(found.span_seconds)}"
+    when = "since its last commit" if before_window else window
+    text = f"{messages(lost)} lost {when}: retention deleted what the group had not committed"
+    if overtaken is not None and overtaken.times > 1 and not before_window:
+        text += f", the most of {overtaken.times} times"
     return StatusDecision(
         status=Status.LOSING_DATA,
         reason=f"{text}.",

@@ -160,6 +160,24 @@ class Measurement:
         """The same, as it was ``StatusRules.confirm_seconds`` ago."""
         return self._age(self.age_before_seconds, self.lag_before)
 
+    def older_since(self, seconds: float) -> float | None:
+        """Return since when, without a break, the oldest waiting message is as old as that.
+
+        None where it is not, or nobody knows.
+        """
+        if (self.behind_seconds or 0.0) < seconds:
+            return None
+        samples, since = self.window.samples, self.newest.at
+        points = _points(samples)
+        for sample in reversed(samples):
+            age = 0.0 if sample.lag == 0 else _age_at(sample.at, samples, points, self.end_lag)
+            if age is None:
+                continue
+            if age < seconds:
+                break
+            since = sample.at
+        return since
+
     def _age(self, seen: float | None, lag: int | None) -> float | None:
         if seen is not None or lag is None:
             return seen

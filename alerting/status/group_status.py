@@ -103,7 +103,9 @@ def group_status(
     numbers = _totals(decisions, worst)
     unknown = sum(1 for v in decisions if v.subscribed and v.numbers.lag is None)
     is_lasting = _is_lasting(alike, rules)
-    over = (numbers.behind_seconds or 0.0) - rules.objective_seconds if is_lasting else 0.0
+    over = 0.0
+    if is_lasting and worst.status is Status.FALLING_BEHIND:
+        over = max(0.0, (numbers.behind_seconds or 0.0) - rules.objective_seconds)
     return GroupStatus(
         status=worst.status,
         reason=_group_sentence(worst, alike, deciding, numbers, unknown, rules),
@@ -113,8 +115,23 @@ def group_status(
         unknown_partitions=unknown,
         partitions=decisions,
         is_lasting=is_lasting,
-        over_objective_seconds=max(0.0, over) if worst.status is Status.FALLING_BEHIND else 0.0,
+        over_objective_seconds=over,
+        over_objective_since=_over_since(decisions, measured, rules) if over else None,
     )
+
+
+def _over_since(
+    decisions: Sequence[PartitionStatus],
+    measured: Sequence[Measurement | None],
+    rules: StatusRules,
+) -> float | None:
+    """Return since when one of the partitions that count is later than the objective."""
+    known = (
+        found.older_since(rules.objective_seconds)
+        for decision, found in zip(decisions, measured, strict=True)
+        if decision.subscribed and found is not None
+    )
+    return min((at for at in known if at is not None), default=None)
 
 
 def _is_lasting(alike: Sequence[PartitionStatus], rules: StatusRules) -> bool:
@@ -258,8 +275,9 @@ def _group_sentence(
             return f"{worst.reason.rstrip('.')} on {where}; {of_all} were rewound{missing}."
         case Status.LOSING_DATA:
             return (
-                f"{messages(numbers.lost_messages or 0)} lost on {of_all}, most on {where}: "
-                f"retention deleted what the group had not committed{missing}."
+                f"{messages(numbers.lost_messages or 0)} lost on {of_all}, most on {where}, in "
+                f"the last {duration(rules.window_seconds)} or since the last commit: retention "
+                f"deleted what the group had not committed{missing}."
             )
         case Status.UNKNOWN:
             return f"Unknown on {of_all}; {where}: {worst.reason.removeprefix('Unknown: ')}"

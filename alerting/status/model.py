@@ -174,8 +174,8 @@ class LagNumbers:
         consumption_per_second: Slope of the committed offset over the same time.
         growth_per_second: Slope of the lag over the same time; negative while it shrinks.
         drain_seconds: lag ÷ (consumption - arrival) while it shrinks.
-        lost_messages: Messages deleted before the group committed them, now or at some time in
-            the window.
+        lost_messages: Messages deleted before the group committed them: since its last commit,
+            or the most at once in the window. It falls as the window moves on.
         commit_period_seconds: Longest pause that ended in a commit while messages waited.
     """
 
@@ -231,6 +231,8 @@ class GroupStatus:
             woken for one that the group recovers from within minutes.
         over_objective_seconds: Of such a group: how much older than its objective the oldest
             unread message is; 0 within the objective.
+        over_objective_since: Since when it is older than that, in Unix seconds; None: it is not,
+            or nobody knows.
     """
 
     status: Status
@@ -242,6 +244,7 @@ class GroupStatus:
     partitions: Sequence[PartitionStatus] = ()
     is_lasting: bool = False
     over_objective_seconds: float = 0.0
+    over_objective_since: float | None = None
 
     def count(self, status: Status) -> int:
         """Return how many partitions have ``status``."""

@@ -124,11 +124,12 @@ def overtaken(samples: Sequence[Sample]) -> Overtaken | None:
     """Find where the log start passed the committed offset.
 
     A consumer still commits what it had fetched, and goes on behind what is gone, so that the
-    newest sample may show less than earlier ones. Adding up several times would count the same
-    messages again: the largest counts.
+    newest sample may show less than earlier ones. What is lost between two of its commits adds up.
+    Adding up several such times would count the same messages again: the largest counts.
     """
     found: Overtaken | None = None
     before: int | None = None
+    risen = 0
     for sample in samples:
         if sample.log_start is None or sample.committed is None:
             continue
@@ -136,8 +137,11 @@ def overtaken(samples: Sequence[Sample]) -> Overtaken | None:
         if before is not None and lost > before:
             found = Overtaken(
                 since=found.since if found else sample.at,
-                messages=max(found.messages if found else 0, lost - before),
-                times=(found.times if found else 0) + 1,
+                messages=max(found.messages if found else 0, risen + lost - before),
+                times=(found.times if found else 0) + (risen == 0),
             )
+            risen += lost - before
+        elif before is not None and lost < before:
+            risen = 0
         before = lost
     return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import polars as pl
 import streamlit as st
@@ -13,11 +14,21 @@ from app.data import present
 from app.data.context import View
 from lake.schemas.current import GROUP_STATUS
 from lake.schemas.grain import Grain
-from lake.schemas.tables import GROUP_HISTORY
+from lake.schemas.tables import CLUSTER_HISTORY, GROUP_HISTORY
+
+_HISTORY_DELAY = timedelta(days=1)
+"""A history that lags by more tells of itself on every page."""
 
 
-def over_objective(view: View, start: datetime, end: datetime) -> pl.DataFrame:
-    """Return for how long each group missed its objective; see ``by_group``.
+class LateHours(NamedTuple):
+    """For how long groups missed their objective."""
+
+    rows: pl.DataFrame  # see ``by_group``
+    until: datetime | None  # the end of the last minute that is counted; None: not known
+
+
+def over_objective(view: View, start: datetime, end: datetime) -> LateHours:
+    """Return for how long each group missed its objective.
 
     Raises:
         LakeError: The table cannot be read.
@@ -49,7 +60,7 @@ def over_now(view: View) -> list[str]:
 @st.cache_data(ttl=300, max_entries=8, show_spinner=False)
 def _over_objective(
     uri: str, cluster: str, scaling: str, start: datetime, _end: datetime, _view: View
-) -> pl.DataFrame:
+) -> LateHours:
     settings = _view.settings.scaling
     wanted = [settings.time_lag_seconds, *(one.time_lag_seconds for one in settings.objectives)]
     # An hour is written when it is over, and kept longer than its minutes.
@@ -68,7 +79,21 @@ def _over_objective(
         )
         for grain in (Grain.HOUR, Grain.MINUTE)
     )
-    return by_group(pl.concat([hours, minutes]), settings.objective_seconds)
+    # Of groups that are in time nothing was read: one row a minute tells how far the history goes.
+    written = _view.lake.read(
+        CLUSTER_HISTORY,
+        pl.col("grain_seconds") == Grain.MINUTE.seconds,
+        since=_end - _HISTORY_DELAY,
+        until=_end,
+        cluster=cluster,
+        columns=["grain_seconds", "window_start"],
+    )["window_start"].max()
+    return LateHours(
+        by_group(pl.concat([hours, minutes]), settings.objective_seconds),
+        written + timedelta(seconds=Grain.MINUTE.seconds)
+        if isinstance(written, datetime)
+        else None,
+    )
 
 
 def by_group(rows: pl.DataFrame, objective: Callable[[str], float]) -> pl.DataFrame:

@@ -63,7 +63,7 @@ GROUP_STATUS = _current(
     state="string",
     coordinator="int",
     # The partition whose oldest unread message retention reaches first, where it is late
-    # or has used half of its retention.
+    # or has used half of its retention; null of a group that loses data already.
     data_loss_at="timestamp",
     data_loss_topic="string",
     data_loss_partition="int",
@@ -137,6 +137,7 @@ BROKER_STATUS = _current(
     # acks=all. Null where it is down, or in-sync replicas or min.insync.replicas unknown.
     offline_if_lost="long",
     refused_if_lost="long",
+    ends_quorum_if_lost="boolean",  # the controllers have no majority without it; null: unknown
     unknown_reason="string",
     observed_at="timestamp",
 )

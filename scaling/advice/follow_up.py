@@ -20,6 +20,7 @@ class Followed(StrEnum):
     STANDS = "stands"
     FOLLOWED = "followed"
     NOT_FOLLOWED = "not followed"
+    ENDED = "given no more; it names no number"
     UNKNOWN = "unknown"
 
 
@@ -62,11 +63,14 @@ def outcome(
     """Return what became of advice that counts something.
 
     It was followed where the count reached the proposed number, from the side of the present one,
-    while it stood or soon after. It worked where, once settled, the time lag was within the
-    objective, or at least half of what it was.
+    while it stood or soon after; where nobody was there and no number is known, once somebody was.
+    It worked where, once settled, the time lag was within the objective, or at least half of what
+    it was.
     """
+    if current == 0 and proposed is None:
+        proposed = 1
     if proposed is None or current is None or proposed == current:
-        return AdviceOutcome(followed=Followed.STANDS if stands else Followed.UNKNOWN)
+        return AdviceOutcome(followed=Followed.STANDS if stands else Followed.ENDED)
     since = [
         one
         for one in history

@@ -18,6 +18,11 @@ _ROUND = timedelta(minutes=15)
 STANDS_FOR = timedelta(minutes=30)
 """The job advises every ten minutes; what was confirmed longer ago says nothing about now."""
 
+IS_CHANGE = ~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]) & (
+    pl.col("severity") != AdviceSeverity.UNKNOWN
+)
+"""Whether following the advice of a row of ``recommendations`` changes something."""
+
 _FIRST_GIVEN = ADVICE_KEPT + timedelta(days=1)
 """A row lies under the day on which its advice was first given."""
 
@@ -56,7 +61,7 @@ def _withdrawn(rows: pl.DataFrame, newest: pl.DataFrame) -> pl.DataFrame:
     before = rows.filter(
         pl.col("confirmed_at") < pl.col("confirmed_at").max(),
         pl.col("confirmed_at") >= pl.col("confirmed_at").max() - _ROUND,
-        ~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]),
+        IS_CHANGE,
     )
     before = before.filter(pl.col("confirmed_at") == pl.col("confirmed_at").max())
     about = ("subject_kind", "subject", "quantity")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
+from alerting.status.model import Status
 from alerting.status.phrases import duration, rate, time_left
 from scaling.advice.model import AdviceKind, Recommendation
 from scaling.advisers.retention import WATCH_WITHIN_SECONDS, coming_deadline
@@ -37,6 +38,16 @@ def objective_missed_in(facts: GroupFacts) -> float | None:
     return ceil((facts.objective_seconds - behind) / (1 - consumption / arrival))
 
 
+def misses_objective(facts: GroupFacts) -> bool:
+    """Return whether a group is alerted to miss its objective: it goes on falling behind."""
+    status = facts.status
+    return (
+        status.status is Status.FALLING_BEHIND
+        and status.is_lasting
+        and objective_missed_in(facts) == 0
+    )
+
+
 def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
     """Return what happens if advice on a group is not followed; None where that is nothing."""
     if advice.kind is AdviceKind.KEEP or advice.kind is AdviceKind.UNKNOWN:
@@ -47,6 +58,9 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
     missed = objective_missed_in(facts)
     deadline = coming_deadline(facts)
     left = deadline[1].seconds if deadline is not None else None
+    is_lost = any(p.status.subscribed and p.status.numbers.lost_messages for p in facts.partitions)
+    if is_lost:
+        left = 0.0
     if missed is not None and left is not None and missed > _FAR * max(left, _SOON_SECONDS):
         missed = None
     if missed == 0:
@@ -56,7 +70,8 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
             f"the objective of {duration(facts.objective_seconds)} is missed {time_left(missed)}"
         )
     if left is not None and left <= WATCH_WITHIN_SECONDS:
-        parts.append("retention deletes unread messages")
+        # Rates cannot tell whether it goes on: what is skipped counts as consumed.
+        parts.append(f"retention {'may delete more' if is_lost else 'deletes'} unread messages")
     waiting = [p for p in facts.partitions if _is_growing(p)]
     if not parts and waiting:
         parts.append("the backlog grows")

@@ -21,7 +21,7 @@ from scaling.advisers.consumers import idle_advice, main_advice
 from scaling.advisers.durability import durability_advice
 from scaling.advisers.group_evidence import KEYS_UNREAD, hot_partitions, skew_evidence
 from scaling.advisers.group_snippets import group_artefacts
-from scaling.advisers.impact import consequence
+from scaling.advisers.impact import consequence, misses_objective
 from scaling.advisers.keda_comparison import keda_answer
 from scaling.advisers.measured_size import size_advice
 from scaling.advisers.partitions import partition_advice
@@ -56,8 +56,10 @@ def recommend_group(facts: GroupFacts, history: DecisionHistory) -> GroupAdvice:
         on_size, history = size_advice(facts, history)
         main = on_size or main
     deadline = group_deadline(facts)
+    is_urgent = misses_objective(facts)  # as the alert is that names this advice
     if deadline is not None:
         left = deadline[1].seconds or 0.0
+        is_urgent |= left <= ACT_WITHIN_SECONDS
         main = replace(
             main,
             evidence=(
@@ -65,8 +67,8 @@ def recommend_group(facts: GroupFacts, history: DecisionHistory) -> GroupAdvice:
                 Evidence(name=TIME_LEFT, value=round(left), unit="s"),
             ),
         )
-        if main.kind in _MAY_BE_URGENT and left <= ACT_WITHIN_SECONDS:
-            main = replace(main, severity=AdviceSeverity.ACT_NOW)
+    if main.kind in _MAY_BE_URGENT and is_urgent:
+        main = replace(main, severity=AdviceSeverity.ACT_NOW)
     found = list(retention_advice(facts))
     idle = idle_advice(facts)
     if idle is not None and main.kind is not AdviceKind.REMOVE_CONSUMERS:

@@ -118,11 +118,12 @@ def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
         subject=facts.group,
         severity=AdviceSeverity.ACT_NOW,
         confidence=Confidence.HIGH,
-        reason=f"Retention deleted {messages(total)} of {', '.join(topics)} that this group had "
-        f"not committed, on {plural(len(lost), 'partition')}. What it had not fetched either is "
-        "gone, and what waits now is next.",
+        reason=f"In the last ten minutes, or since its last commit, retention deleted "
+        f"{messages(total)} of {', '.join(topics)} that this group had not committed, on "
+        f"{plural(len(lost), 'partition')}. What it had not fetched either is gone, and what waits "
+        "now is next.",
         evidence=(
-            Evidence(name="lost", value=total, unit="messages"),
+            Evidence(name="lost of late", value=total, unit="messages"),
             Evidence(name="partitions", value=len(lost)),
             Evidence(name="still waiting", value=facts.status.numbers.lag, unit="messages"),
         ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
@@ -20,14 +19,11 @@ from alerting.status.group_status import (
     Status,
     group_status,
 )
-from alerting.status.model import LATE
 from scaling.facts.capacity import Capacity, CapacityStatus
+from scaling.facts.longer_memory import Statuses, as_known, members_before
 
 OBJECTIVE_SECONDS = 300.0
 """The time lag that is not to be exceeded, where nothing else was agreed."""
-
-LEAVING = timedelta(minutes=5)
-"""In so much time the members of a group leave it that is stopped."""
 
 HORIZON_SECONDS = 86400.0
 """How far ahead the next peak is looked for."""
@@ -99,35 +95,6 @@ class Forecast:
     at: float | None = None
     reason: str = "no forecast was made yet"
     generated: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownStatus:
-    """What a group is doing, by somebody who has watched it for longer than these ten minutes."""
-
-    status: Status
-    reason: str
-    since: float | None = None  # when it began, Unix seconds; None where that is not known
-    partitions: Mapping[tuple[str, int], KnownPartition] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownPartition:
-    """What the alerting service found one partition of a group to be doing.
-
-    Attributes:
-        since: When it began, Unix seconds; None where that is not known.
-        without_commit_seconds: How long there was no commit while messages waited.
-    """
-
-    status: Status
-    reason: str
-    since: float | None = None
-    without_commit_seconds: float | None = None
-
-
-Statuses = Mapping[GroupKey, KnownStatus]
-"""The status of groups, where it is known; the others are classified by these ten minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,14 +181,14 @@ def group_facts(
     holders, transactional = _holders(offsets), _transactional(offsets)
     capacities = {} if capacity is None else _capacities(capacity)
     forecast = {} if forecasts is None else _forecasts(forecasts, now)
-    left = {} if rebalances is None else _members_before(rebalances)
+    left = {} if rebalances is None else members_before(rebalances)
     facts = {}
     for row in of_newest_poll(groups).iter_rows(named=True):
         key = GroupKey(row["cluster"], row["group"])
         of_group = windows.get(key, ())
         status = group_status(of_group, now=now, rules=_OF_TEN_MINUTES)
         known = statuses.get(key)
-        status = _unsure(status, of_group) if known is None else _as_known(status, known)
+        status = _unsure(status, of_group) if known is None else as_known(status, known)
         read = {part.topic for part in status.partitions}
         facts[key] = GroupFacts(
             cluster=key.cluster,
@@ -254,51 +221,6 @@ def group_facts(
             windows=of_group,
         )
     return facts
-
-
-def _members_before(rebalances: pl.DataFrame) -> dict[GroupKey, int]:
-    """Return how many members each group had before the last time that all left.
-
-    They may leave one after the other: the most of the minutes before that count.
-    """
-    rows = rebalances.with_columns(
-        pl.col("rebalanced_at")
-        .filter(pl.col("members") == 0)
-        .max()
-        .over("cluster", "group")
-        .alias("at")
-    )
-    of_leaving = rows.filter(
-        pl.col("rebalanced_at").is_between(pl.col("at") - LEAVING, pl.col("at"))
-    )
-    most = of_leaving.group_by("cluster", "group").agg(pl.col("members_before").max())
-    return {
-        GroupKey(cluster, group): number
-        for cluster, group, number in most.filter(pl.col("members_before") > 0).iter_rows()
-    }
-
-
-def _as_known(status: GroupStatus, known: KnownStatus) -> GroupStatus:
-    """Return what ten minutes show with the status that days of memory led to."""
-    partitions = []
-    for part in status.partitions:
-        one = known.partitions.get((part.topic, part.partition))
-        if one is not None:
-            waited = replace(part.numbers, without_commit_seconds=one.without_commit_seconds)
-            part = replace(
-                part, status=one.status, reason=one.reason, since=one.since, numbers=waited
-            )
-        elif known.status is Status.OK and part.status in LATE:
-            # Of a group that is OK no partition is written: each keeps up.
-            part = replace(part, status=Status.OK, reason=known.reason, since=known.since)
-        partitions.append(part)
-    return replace(
-        status,
-        status=known.status,
-        reason=known.reason,
-        since=known.since,
-        partitions=tuple(partitions),
-    )
 
 
 def _unsure(status: GroupStatus, windows: Sequence[PartitionWindow]) -> GroupStatus:

@@ -30,7 +30,8 @@ from lake.schemas.tables import (
 )
 from lake.storage.current_store import read_statuses
 from lake.storage.store import Lake
-from scaling.facts.group_facts import GroupFacts, KnownPartition, KnownStatus, group_facts, newest
+from scaling.facts.group_facts import GroupFacts, group_facts, newest
+from scaling.facts.longer_memory import KnownPartition, KnownStatus
 
 WINDOW = timedelta(seconds=WINDOW_SECONDS)
 """How much history advice looks at."""
@@ -148,15 +149,18 @@ class GroupFrames:
                 since=_seconds(row["since"]),
                 without_commit_seconds=row["stalled_seconds"],
             )
-        rows = self.statuses.select("cluster", "group", "status", "reason", "since")
+        columns = ("cluster", "group", "status", "reason", "since", "is_lasting")
         return {
             (key := GroupKey(cluster, group)): KnownStatus(
                 status=Status(status),
                 reason=reason,
                 since=_seconds(since),
+                is_lasting=bool(is_lasting),
                 partitions=partitions.get(key, {}),
             )
-            for cluster, group, status, reason, since in rows.iter_rows()
+            for cluster, group, status, reason, since, is_lasting in self.statuses.select(
+                columns
+            ).iter_rows()
         }
 
     def state_texts(self) -> dict[GroupKey, str]:

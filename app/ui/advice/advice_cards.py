@@ -21,6 +21,7 @@ from scaling.advice.model import (
     Evidence,
     Recommendation,
 )
+from scaling.advice.stored_advice import IS_CHANGE
 from scaling.advisers.retention import TIME_LEFT
 
 BADGE_STYLES: dict[AdviceSeverity, BadgeStyle] = {
@@ -105,12 +106,6 @@ def in_a_line(advice: Recommendation) -> str:
     known = {one.name: written(one) for one in advice.evidence if one.value is not None}
     facts = [known[name] for name in _HOT if name in known]
     return f"{change(advice)}: {', '.join(facts)}; look at the keys" if facts else change(advice)
-
-
-IS_CHANGE = ~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]) & (
-    pl.col("severity") != AdviceSeverity.UNKNOWN
-)
-"""Whether following the advice of a row of ``recommendations`` changes something."""
 
 
 def badge_style(advice: Recommendation, older: Overtaken | None) -> BadgeStyle:

@@ -20,7 +20,8 @@ from lake.schemas.grain import Grain
 from lake.schemas.model import Table
 from lake.schemas.tables import GROUP_HISTORY, RECOMMENDATIONS, TOPIC_HISTORY
 from scaling.advice.follow_up import AdviceOutcome, Followed, Point, outcome
-from scaling.advice.model import AdviceKind, Subject
+from scaling.advice.model import Subject
+from scaling.advice.stored_advice import IS_CHANGE
 
 DAYS = 14
 """How far back advice is shown."""
@@ -42,9 +43,13 @@ def given(view: View, since: datetime | None = None) -> pl.DataFrame:
         since: What was last given before it is left out; None: what is older than ``DAYS``.
     """
     first = since or view.now - timedelta(days=DAYS)
+    rows = _rounds(view, first).filter(pl.col("confirmed_at") >= first, IS_CHANGE)
+    return rows.sort("valid_from", descending=True)
+
+
+def _rounds(view: View, first: datetime) -> pl.DataFrame:
     hour = first.replace(minute=0, second=0, microsecond=0)
-    rows = _given(view.cache_key, view.cluster, version(view, RECOMMENDATIONS), hour, view)
-    return rows.filter(pl.col("confirmed_at") >= first)
+    return _given(view.cache_key, view.cluster, version(view, RECOMMENDATIONS), hour, view)
 
 
 # Frames are never altered: all sessions share one, without a copy.
@@ -53,14 +58,12 @@ def _given(
     uri: str, cluster: str, version: int | None, since: datetime, _view: View
 ) -> pl.DataFrame:
     # A row lies under the day on which its advice was first given, which may be long ago.
-    rows = _view.lake.read(
+    return _view.lake.read(
         RECOMMENDATIONS,
         pl.col("confirmed_at") >= since,
         since=_view.now - ADVICE_KEPT,
         cluster=cluster,
     )
-    changes = rows.filter(~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]))
-    return changes.sort("valid_from", descending=True)
 
 
 def given_on(view: View, kind: Subject, name: str) -> pl.DataFrame:
@@ -82,12 +85,13 @@ def given_on(view: View, kind: Subject, name: str) -> pl.DataFrame:
 
 def outcomes(view: View, rows: pl.DataFrame) -> list[AdviceOutcome]:
     """Return what became of each row's advice."""
-    return _outcomes(view.cache_key, rows, view)
+    # The newest round may give none of these.
+    newest = _rounds(view, view.now - timedelta(days=DAYS))["confirmed_at"].max()
+    return _outcomes(view.cache_key, rows, newest, view)
 
 
 @st.cache_data(ttl=60, max_entries=32, show_spinner=False)
-def _outcomes(uri: str, rows: pl.DataFrame, _view: View) -> list[AdviceOutcome]:
-    newest = rows["confirmed_at"].max() if rows.height else None
+def _outcomes(uri: str, rows: pl.DataFrame, newest: Any, _view: View) -> list[AdviceOutcome]:
     histories = _histories(_view, rows)
     return [
         outcome(

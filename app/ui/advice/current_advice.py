@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import polars as pl
 import streamlit as st
 
+from alerting.rules.lifecycle import State
+from alerting.rules.model import AlertSeverity
+from alerting.status.descriptions import SCALING_STEP
 from app.data import history_queries, present, queries
 from app.data.background import Background
 from app.data.context import View
@@ -22,8 +25,8 @@ from lake.schemas.current import GROUP_STATUS, TOPIC_STATUS
 from lake.schemas.tables import RECOMMENDATIONS
 from lake.storage.store import Lake
 from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
-from scaling.advice.model import AdviceKind, Subject
-from scaling.advice.stored_advice import Standing, most_urgent_first, standing
+from scaling.advice.model import AdviceKind, AdviceSeverity, Subject
+from scaling.advice.stored_advice import IS_CHANGE, Standing, most_urgent_first, standing
 from scaling.evaluate import evaluate
 from scaling.facts.group_facts import GroupFacts
 from scaling.facts.lake_reader import read_group
@@ -51,6 +54,41 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
     Advice on a large cluster needs gigabytes of samples: there, only the group that is asked for is
     evaluated here.
     """
+    given = _read(view, group)
+    try:
+        return replace(given, rows=as_alerted(given.rows, present.open_alerts(view)))
+    except LakeError as error:
+        return replace(given, errors=(*given.errors, error))
+
+
+def as_alerted(rows: pl.DataFrame, alerts: pl.DataFrame) -> pl.DataFrame:
+    """Return advice that is no less urgent than an alert whose next step it is.
+
+    The job advises every ten minutes, and an alert may be newer.
+
+    Args:
+        rows: Rows of ``recommendations``, the most urgent first.
+        alerts: Rows of ``open_alerts``.
+    """
+    firing = alerts.filter(
+        pl.col("state") == State.FIRING,
+        pl.col("recovering_since").is_null(),
+        pl.col("severity") == AlertSeverity.CRITICAL,
+        pl.col("step") == SCALING_STEP,
+    )
+    named = [one["value"] for labels in firing["labels"] for one in labels if one["key"] == "group"]
+    is_raised = (
+        pl.struct("subject_kind", "subject").is_first_distinct()
+        & (pl.col("subject_kind") == Subject.GROUP)
+        & pl.col("subject").is_in(named)
+        & (pl.col("severity") == AdviceSeverity.WATCH)
+    )
+    urgent = pl.lit(AdviceSeverity.ACT_NOW.value)
+    raised = pl.when(is_raised).then(urgent).otherwise("severity").alias("severity")
+    return most_urgent_first(rows.with_columns(raised)) if named else rows
+
+
+def _read(view: View, group: str | None) -> CurrentAdvice:
     errors: list[LakeError] = []
     given_at = None
     try:
@@ -108,7 +146,7 @@ def of_groups(view: View, groups: Collection[str], *, also_old: bool = False) ->
         old = f"old ({duration((view.now - given.as_of).total_seconds())}): "
     on_groups = given.rows.filter(
         pl.col("subject_kind") == Subject.GROUP,
-        advice_cards.IS_CHANGE,
+        IS_CHANGE,
         pl.col("subject").is_in(list(groups)),
     ).unique("subject", keep="first", maintain_order=True)
     now_known = known(view, on_groups)

@@ -16,11 +16,11 @@ from app.ui.advice import advice_history
 from app.ui.changes import events
 from app.ui.changes.events import Event
 from lake.schemas.current import RECENT_CHANGES
-from lake.schemas.tables import RECOMMENDATIONS
 from scaling.advice.follow_up import Followed
-from scaling.advice.model import AdviceKind, Subject
+from scaling.advice.model import Subject
 
-ADVICE_LOOKED_BACK = timedelta(days=14)
+_ADVISED = timedelta(hours=3)
+"""How long after advice was last given a change may follow it."""
 _ADVICE = 5
 """Newest advice on one subject whose outcome is looked up."""
 
@@ -64,31 +64,21 @@ def of_last_hour(view: View) -> list[Event]:
         found += events.of_causes(causes, since)
     with components.guarded():
         members = present.rows(view, RECENT_CHANGES)
-        groups = tuple(members["name"].unique().sort())
-        advised = _advised(view.cache_key, view.cluster, groups, view)
+        advised = _advised(view, members["name"].unique().to_list())
         found += events.of_members(members, advised, view.now)
     return found
 
 
-# The job advises every few minutes, and pages are drawn again every few seconds.
-@st.cache_data(ttl=60, max_entries=32, show_spinner=False)
-def _advised(
-    uri: str, cluster: str, groups: tuple[str, ...], _view: View
-) -> dict[str, tuple[int, datetime]]:
+def _advised(view: View, groups: Sequence[str]) -> dict[str, tuple[int, datetime]]:
     """Return the numbers of members that were last advised to groups of late, and since when."""
     if not groups:
         return {}
-    rows = _view.lake.read(
-        RECOMMENDATIONS,
-        pl.col("subject_kind") == Subject.GROUP.value,
+    rows = advice_history.given(view, since=view.now - _ADVISED).filter(
+        pl.col("subject_kind") == Subject.GROUP,
         pl.col("subject").is_in(groups),
         pl.col("quantity") == "consumers",
-        pl.col("confirmed_at") >= _view.now - timedelta(hours=3),
-        since=_view.now - ADVICE_LOOKED_BACK,
-        cluster=cluster,
     )
-    changes = rows.filter(~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]))
-    known = changes.drop_nulls("proposed").sort("valid_from")
+    known = rows.drop_nulls("proposed").sort("valid_from")
     return {
         group: (proposed, given_at)
         for group, proposed, given_at in known.select(

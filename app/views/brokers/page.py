@@ -132,6 +132,11 @@ if brokers["replicas"].count():
                 "refused_if_lost": Column(
                     "below min ISR", "count", help="Producers with acks=all are refused."
                 ),
+                "quorum": Column(
+                    "controllers",
+                    help="Whether their quorum goes on: without a majority no leader is elected, "
+                    "and no topic changed.",
+                ),
             },
             view=view,
             key="brokers-whatif",

@@ -48,6 +48,10 @@ _KIND = ("topic", "label")
 _LEFT = pl.col("in_sync_replicas").list.len().cast(pl.Int64) - 1
 """In-sync replicas where one is lost."""
 
+_QUORUM_ENDS = (
+    "ends the controllers' quorum: partitions that it leads get no other leader, and no topic can "
+    "be changed"
+)
 _DEFAULT = " (default)"
 _NAMED = 4
 """Most brokers that a sentence names."""
@@ -104,7 +108,9 @@ def sentence(
 
 def _one_more(brokers: pl.DataFrame) -> list[str]:
     """Say what the loss of one more broker would do, and of which ones."""
-    alive = brokers.filter("is_alive").drop_nulls(["offline_if_lost", "refused_if_lost"])
+    left = brokers.filter("is_alive")
+    decisive = left.filter("ends_quorum_if_lost")["broker_id"].to_list()
+    alive = left.drop_nulls(["offline_if_lost", "refused_if_lost"])
     stops = pl.col("offline_if_lost") > 0
     refuses = ~stops & (pl.col("refused_if_lost") > 0)
     parts = [
@@ -117,6 +123,8 @@ def _one_more(brokers: pl.DataFrame) -> list[str]:
             found := alive.filter(is_so).sort(column, "broker_id", descending=[True, False])
         ).is_empty()
     ]
+    if decisive:
+        return [*parts, f"losing {_any_of(decisive)} too {_QUORUM_ENDS}"]
     return parts or (["one more loss would stop no partition"] if alive.height else [])
 
 
@@ -240,6 +248,11 @@ def with_names(brokers: pl.DataFrame) -> pl.DataFrame:
         .otherwise(followers)
         .alias("followers"),
         pl.format("broker {}", "broker_id").alias("name"),
+        pl.when("ends_quorum_if_lost")
+        .then(pl.lit("ends"))
+        .when(pl.col("ends_quorum_if_lost").eq(False))
+        .then(pl.lit("goes on"))
+        .alias("quorum"),
     )
 
 

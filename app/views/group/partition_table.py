@@ -39,7 +39,10 @@ def draw(view: View, row: Mapping[str, Any], offsets: pl.DataFrame, decided: pl.
             "committed": Column("committed", "count"),
             "log_end": Column("log end", "count"),
             "lost_messages": Column(
-                "lost", "count", help="Messages that retention deleted before the group read them."
+                "lost",
+                "count",
+                help="Messages that retention deleted since the group's last commit here; the "
+                "column why has what it lost in the minutes before.",
             ),
             "commit_age_seconds": Column(
                 "last commit", "duration", help="Time since the group last committed here."

@@ -8,7 +8,7 @@ import streamlit as st
 from alerting.errors import AlertingError
 from app.data import alert_store, late_hours
 from app.data.context import current
-from app.style.format import escape
+from app.style.format import clock, escape
 from app.ui import components, incidents, tables
 from app.ui.advice import advice_history, forecast
 from app.views.report import view_model
@@ -42,7 +42,10 @@ if fired is not None:
 with components.guarded():
     late = late_hours.over_objective(view, start, end)
     now_late = late_hours.over_now(view) if back == 0 else []
-    parts["objectives"] = view_model.objective_part(late, now_late)
+    until = ""
+    if late.until is not None and late.until < end:
+        until = clock(late.until, view.zone, now=view.now)
+    parts["objectives"] = view_model.objective_part(late.rows, now_late, until=until)
 with components.guarded():
     grown = forecast.contributors(view) if back == 0 else CONTRIBUTORS.empty
     parts["growth"] = view_model.growth_part(grown)

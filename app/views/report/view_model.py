@@ -12,7 +12,7 @@ import polars as pl
 from alerting.rules.folding import as_it_was
 from alerting.rules.model import SEVERITIES
 from app.data.context import View
-from app.style.format import count, duration, exact, zone_name
+from app.style.format import count, duration, exact, listing, zone_name
 from app.ui import tables
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.incidents import Incident, symptoms_of
@@ -32,7 +32,8 @@ class Part:
         nothing: What stands there where no row is.
         note: What must be known to read it.
         total: How many rows there are, where these are a part of them.
-        over_now: How many groups miss their objective at present.
+        over: How many groups missed their objective, in the history or at present.
+        over_now: How many miss theirs at present.
     """
 
     key: str
@@ -43,6 +44,7 @@ class Part:
     nothing: str
     note: str = ""
     total: int | None = None
+    over: int = 0
     over_now: int = 0
 
 
@@ -110,15 +112,18 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
     )
 
 
-def objective_part(late: pl.DataFrame, now_late: Sequence[str] = ()) -> Part:
+def objective_part(late: pl.DataFrame, now_late: Sequence[str] = (), *, until: str = "") -> Part:
     """Return for how long each group missed its objective.
 
     Args:
         late: Rows of ``late_hours.by_group``.
         now_late: Groups that miss theirs at present: the history follows later.
+        until: When the history ends, where that is before the week does.
     """
     over = count(len(now_late), "group")
     names = f"{', '.join(now_late[:_NAMED])}{' …' if len(now_late) > _NAMED else ''}"
+    later = [name for name in now_late if name not in set(late["group"])]
+    end = f"Counted is until {until}, the last minute of history."
     return Part(
         key="objectives",
         title="Time over objective",
@@ -136,13 +141,16 @@ def objective_part(late: pl.DataFrame, now_late: Sequence[str] = ()) -> Part:
         nothing=f"No time over an objective is in the history yet; {over} now: {names}."
         if now_late
         else "No group exceeded its objective, as far as is known.",
+        over=late.height + len(later),
         over_now=len(now_late),
         note=" ".join(
             text
             for text, is_so in (
                 ("Counted are minutes with a time lag above the objective at some moment.", True),
+                (end, until),
                 ("An hour whose minutes are not kept counts whole.", late["whole_hours"].sum() > 0),
                 (f"Over it now: {names}.", now_late),
+                (f"Not in the history yet: {listing(later)}.", later),
                 ("Generated history is in it.", late["is_generated"].any()),
             )
             if is_so
@@ -227,20 +235,20 @@ def headline(parts: Mapping[str, Part]) -> tuple[str, str]:
     if "incidents" in parts:
         said.append(count(parts["incidents"].rows.height, "incident"))
     if "objectives" in parts:
-        late, over_now = parts["objectives"].rows, parts["objectives"].over_now
+        part = parts["objectives"]
+        late, over, over_now = part.rows, part.over, part.over_now
         said.append(
-            f"{count(late.height, 'group')} over {'its' if late.height == 1 else 'their'} objective"
-            if late.height
-            else "no time over an objective is known yet"
-            if over_now
+            f"{count(over, 'group')} over {'its' if over == 1 else 'their'} objective"
+            if over
             else "no group over its objective"
         )
         if late.height:
             longest = duration(late["over_seconds"][0])
             more.append(f"Longest over it: {late['group'][0]}, {longest}.")
         if over_now:
-            is_over = "group is over its objective" if over_now == 1 else "groups are over theirs"
-            more.append(f"{exact(over_now)} {is_over} now.")
+            are = "is" if over_now == 1 else "are"
+            who = "It is" if over == 1 else f"{exact(over_now)} of them {are}"
+            more.append(f"{who} over it now.")
     if "advice" in parts:
         advice = parts["advice"]
         followed = int(advice.rows["is_followed"].sum())

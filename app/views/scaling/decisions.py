@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import polars as pl
@@ -37,6 +37,9 @@ LINKS = {
     Subject.QUEUE: routes.QUEUES,
 }
 """The page of each kind of subject."""
+
+LOST = datetime.fromtimestamp(0, UTC)
+"""The deadline of what is lost already: before all others, and never to come."""
 
 _WORDS = 14
 _NONE: Mapping[str, Overtaken] = {}
@@ -96,13 +99,13 @@ def chosen(rows: pl.DataFrame, asked: str | None) -> dict[str, Any] | None:
     return next((row for row in found if row_id(row) == asked), found[0] if found else None)
 
 
-def deadlines_of(groups: pl.DataFrame, now: datetime) -> dict[str, datetime | None]:
-    """Return when messages of each group are deleted: of one that loses data, that is now.
+def deadlines_of(groups: pl.DataFrame) -> dict[str, datetime | None]:
+    """Return when messages of each group are deleted; of one that loses data, ``LOST``.
 
     Groups are rows of ``group_status``.
     """
     loses = pl.col("status") == Status.LOSING_DATA
-    at = pl.when(loses).then(pl.lit(now)).otherwise("data_loss_at")
+    at = pl.when(loses).then(pl.lit(LOST)).otherwise("data_loss_at")
     return dict(groups.select("group", at.alias("at")).iter_rows())
 
 
@@ -193,7 +196,7 @@ def items(
                 what=advice.subject,
                 when=f"{word} {clock(about[at][0], zone, now=now)}",
                 why=_why(advice, newer),
-                until=incidents.deadline(deadlines.get(advice.subject), now)
+                until=_until(deadlines.get(advice.subject), now)
                 if advice.subject_kind is Subject.GROUP
                 else "",
                 step=_if_nothing(advice),
@@ -211,6 +214,10 @@ def items(
             )
         )
     return found
+
+
+def _until(deadline: datetime | None, now: datetime) -> str:
+    return "loses data now" if deadline == LOST else incidents.deadline(deadline, now)
 
 
 def _card_of(label: str, name: str) -> Target:

@@ -18,6 +18,7 @@ from lake.errors import LakeError
 from lake.schemas.current import GROUP_STATUS
 from scaling.advice.advice_table import from_row
 from scaling.advice.model import AdviceKind, AdviceSeverity, Subject
+from scaling.advice.stored_advice import IS_CHANGE
 
 LISTED = 50
 GROUP_KEY = "scaling-group"
@@ -37,14 +38,14 @@ deadlines = {}
 every_given = pl.concat([found, given.withdrawn])
 known = Known()
 try:
-    deadlines = decisions.deadlines_of(present.rows(view, GROUP_STATUS), view.now)
+    deadlines = decisions.deadlines_of(present.rows(view, GROUP_STATUS))
     known = current_advice.known(view, every_given)
 except LakeError as unread:
     errors.setdefault(str(unread).partition(":")[0], unread)
 older, every_void = decisions.overtaken(every_given, known, zone=view.zone, now=view.now)
 is_void = every_void.head(found.height)
 standing = found.filter(~is_void)
-changes = decisions.soonest_first(standing.filter(advice_cards.IS_CHANGE), deadlines, view.now)
+changes = decisions.soonest_first(standing.filter(IS_CHANGE), deadlines, view.now)
 kept = standing.filter(pl.col("kind") == AdviceKind.KEEP)
 unknown = standing.filter(pl.col("severity") == AdviceSeverity.UNKNOWN)
 overtaken = found.filter(is_void)

@@ -12,14 +12,27 @@ import pytest
 
 from alerting.checks.model import CheckInput
 from alerting.checks.registry import CHECKS
+from alerting.current.rows import current_rows
+from alerting.evaluate.evaluation import ClusterEvaluator
 from alerting.evaluate.observations import evaluate_cluster, observe
 from alerting.inputs.frames import Frames
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.lifecycle import Alert, State, advance
 from alerting.rules.model import AlertSeverity, Rule
 from alerting.status.phrases import duration
+from config.settings import LakeSettings
+from lake.schemas.current import GROUP_STATUS
 from lake.schemas.model import Table
-from lake.schemas.tables import BROKERS, COLLECTIONS, CONNECTOR_TASKS, DEAD_LETTERS, TOPICS
+from lake.schemas.tables import (
+    BROKERS,
+    COLLECTIONS,
+    CONNECTOR_TASKS,
+    DEAD_LETTERS,
+    GROUP_OFFSETS,
+    QUORUM,
+    TOPICS,
+)
+from lake.storage.store import Lake
 from tests.unit.alerting.checks.check_world import (
     CASES,
     END,
@@ -29,6 +42,7 @@ from tests.unit.alerting.checks.check_world import (
     Case,
     Row,
     RowAt,
+    always,
     at,
     collections,
     frame,
@@ -251,6 +265,41 @@ def test_how_bad_it_is_begins_with_what_tells_most() -> None:
     assert fired("broker_missing").detail == "1 partition short of a copy; 1 of 2 brokers are left."
     assert fired("collection_failed").detail == "It has not worked yet: refused."
     assert "old of" in fired("data_loss_deadline").detail[:60]
+
+
+def test_a_missing_broker_says_which_loss_ends_the_quorum() -> None:
+    frames = world(CASES["broker_missing"], TRUE_UNTIL)
+    roles = {1: "voter", 2: "leader", 3: "voter"}
+    nodes: list[tuple[int, Row]] = [
+        (TRUE_UNTIL, {"node_id": node, "role": role, "last_fetch_at": at(TRUE_UNTIL)})
+        for node, role in roles.items()
+    ]
+    known = replace(frames, tables={**frames.tables, "quorum": frame(QUORUM, nodes)})
+    given = CheckInput(frames=known, classify=classified)
+    (found,) = CHECKS["broker_missing"].observe(given)
+    assert found.detail.endswith(
+        "1 of 2 brokers are left. If broker 2 fails too, the controllers' quorum has no majority: "
+        "no leader is elected and no topic changed."
+    )
+
+
+def test_what_loses_data_has_no_deadline_to_come() -> None:
+    losing = CASES["losing_data"].true[GROUP_OFFSETS]
+    case = Case(
+        true={
+            **CASES["losing_data"].true,
+            GROUP_OFFSETS: lambda poll: losing(poll) and {**losing(poll), "time_lag_seconds": 9e3},
+            TOPICS: always(retention_seconds=1e4),
+        }
+    )
+    frames = world(case, TRUE_UNTIL)
+    given = CheckInput(frames=frames, classify=classified)
+    (found,) = CHECKS["data_loss_deadline"].observe(given)
+    assert found.value is not None and found.deadline is None
+    evaluator = ClusterEvaluator(Lake(LakeSettings(uri="memory-only")), watched_since=0.0)
+    groups = current_rows(evaluator.evaluate_frames(frames), (), {})[GROUP_STATUS]
+    (row,) = groups.filter(group="g").to_dicts()
+    assert (row["status"], row["data_loss_at"]) == ("LOSING_DATA", None)
 
 
 def test_a_deadline_stands_in_no_text_and_stays_while_it_is_unknown() -> None:

@@ -39,6 +39,7 @@ from lake.schemas.tables import (
     GROUP_OFFSETS,
     GROUPS,
     PARTITIONS,
+    QUORUM,
     TOPICS,
 )
 from lake.storage.current_store import CurrentStore
@@ -120,6 +121,9 @@ def test_every_table_tells_what_the_samples_show() -> None:
             )
         )
     letters = {"source": "kafka", "name": "t.dlq"}
+    voters = [{"node_id": 1, "role": "leader"}, {"node_id": 2, "role": "voter"}]
+    third = {"node_id": 3, "role": "voter", "last_fetch_at": NOW}
+    tables[QUORUM] = [rows(QUORUM, *voters, third, ago=60)]
     tables[DEAD_LETTERS] = [
         rows(DEAD_LETTERS, {**letters, "log_end": 30 - ago}, ago=ago) for ago in (30, 15, 0)
     ]
@@ -158,6 +162,7 @@ def test_every_table_tells_what_the_samples_show() -> None:
     one, two = written[BROKER_STATUS].iter_rows(named=True)
     assert (one["leaders"], one["replicas"]) == (2, 2)
     assert (one["offline_if_lost"], one["refused_if_lost"]) == (1, 1)
+    assert (one["ends_quorum_if_lost"], two["ends_quorum_if_lost"]) == (True, None)
     assert two["missing_since"] == NOW - timedelta(seconds=15 * 20)
     assert (two["leaders"], two["offline_if_lost"], two["refused_if_lost"]) == (0, None, None)
     (risk,) = written[PARTITIONS_AT_RISK].iter_rows(named=True)

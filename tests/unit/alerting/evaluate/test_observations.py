@@ -173,6 +173,23 @@ def test_what_no_rule_compares_is_not_looked_at(
     assert {one.check for one in seen if one.value is None} >= checks
 
 
+def test_an_objective_is_missed_since_it_was_exceeded() -> None:
+    now = NOW.timestamp()
+    late = GroupStatus(
+        status=Status.FALLING_BEHIND,
+        reason="",
+        since=now - 900,
+        numbers=LagNumbers(lag=500, behind_seconds=400.0),
+        is_lasting=True,
+        over_objective_seconds=100.0,
+        over_objective_since=now - 240,
+    )
+    frames = Frames(cluster="c", now=now, tables={"collections": collected()})
+    seen = observe(frames, lambda _: {GroupKey("c", "billing"): late}, "objective_missed")
+    (missed,) = [one for one in seen.observations if one.value is not None]
+    assert (missed.since, missed.began) == (now - 240, now - 900)
+
+
 def test_connectors_and_queues() -> None:
     connector = {"connect": "k", "connector": "sink", "state": "RUNNING", "tasks_failed": 2}
     queue = {"vhost": "/", "queue": "q", "kind": "plain", "ready": 7, "unacknowledged": 0}

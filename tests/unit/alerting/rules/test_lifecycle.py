@@ -229,6 +229,11 @@ BROKER = of_cluster("broker_missing", 1000.0, broker="2")
             {"GroupStalled": "BrokerMissing"},
             id="a group that stalls with the outage",
         ),
+        pytest.param(
+            [BROKER, replace(of_group("objective_missed", 1900.0), began=1100.0)],
+            {"GroupMissesObjective": "BrokerMissing"},
+            id="fell behind with the outage, and missed its objective later",
+        ),
         pytest.param([BROKER, of_group("stalled", 100.0)], {}, id="stalled before the outage"),
         pytest.param([BROKER, of_group("stalled", 9000.0)], {}, id="stalled long after it"),
         pytest.param([BROKER, of_group("losing_data", 1100.0)], {}, id="loss is never held back"),

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from alerting.status.group_status import Sample, Status, group_status
+from alerting.status.group_status import DEFAULT_STATUS_RULES, Sample, Status, group_status
 from tests.unit.alerting.status.scenarios import START, changed, constant, moved, window
 
 
@@ -90,6 +92,20 @@ def test_one_hot_partition_falls_behind() -> None:
     assert "worst is orders-11" in status.reason
 
 
+def test_the_objective_is_missed_later_than_the_group_falls_behind() -> None:
+    """Given 60/s of 100/s from 120 s on, then it is a minute late 150 s after that."""
+    rules = replace(DEFAULT_STATUS_RULES, objective_seconds=60.0)
+    slower = window(capacity=lambda t: 60.0 if t >= 120 else 200.0)
+
+    status = group_status([slower], rules=rules)
+
+    assert status.status is Status.FALLING_BEHIND
+    assert status.over_objective_seconds > 0
+    assert status.since is not None and status.since < START + 200
+    assert status.over_objective_since == pytest.approx(START + 270, abs=20)
+    assert group_status([slower]).over_objective_since is None, "within five minutes"
+
+
 def test_losing_data_is_worse_than_everything_else() -> None:
     parts = [
         window(partition=0, capacity=constant(0.0), backlog=100),
@@ -104,6 +120,7 @@ def test_losing_data_is_worse_than_everything_else() -> None:
     assert status.status is Status.LOSING_DATA
     assert status.numbers.lost_messages == 7
     assert status.reason.startswith("7 messages lost on 1 of 2 partitions")
+    assert "in the last 10 min or since the last commit" in status.reason
 
 
 def test_one_unknown_partition_makes_a_healthy_group_unknown_and_its_sum_incomplete() -> None:

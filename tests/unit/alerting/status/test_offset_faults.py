@@ -47,7 +47,7 @@ def test_losing_data_counts_what_was_lost() -> None:
 
     assert status.status is Status.LOSING_DATA
     assert status.numbers.lost_messages == 1204
-    assert status.reason.startswith("1,204 messages lost")
+    assert status.reason.startswith("1,204 messages lost in the last 10 min: retention")
     assert status.since == START + 300
 
 
@@ -61,9 +61,36 @@ def test_loss_that_the_next_commit_hides_still_counts() -> None:
 
     assert status.status is Status.LOSING_DATA
     assert status.numbers.lost_messages == 290
-    assert "the most of 2 times in the last 10 min" in status.reason
+    assert status.reason.startswith("290 messages lost in the last 10 min")
+    assert status.reason.endswith(", the most of 2 times.")
     assert status.since == START + 300
     assert not status.began_before_window
+
+
+def test_what_is_lost_step_by_step_adds_up_until_the_group_commits() -> None:
+    steps = {300: 100, 310: 250, 320: 400}
+
+    def overtaken(t: float, s: Sample) -> Sample:
+        lost = max((steps[at] for at in steps if at <= t), default=-50)
+        return s._replace(log_start=(s.committed or 0) + (lost if t < 400 else -50))
+
+    status = partition_status(changed(window(capacity=constant(98.0), poll=5.0), overtaken))
+
+    assert status.numbers.lost_messages == 400, "and not the largest step"
+    assert status.reason.endswith("had not committed."), "one time"
+    assert status.since == START + 300
+
+
+def test_a_loss_from_before_the_window_is_since_the_last_commit() -> None:
+    found = changed(
+        window(capacity=constant(0.0), backlog=10_000, members=0, state="empty"),
+        lambda t, s: s._replace(log_start=(s.committed or 0) + 1204),
+    )
+
+    status = partition_status(found)
+
+    assert status.reason.startswith("1,204 messages lost since its last commit: retention")
+    assert status.began_before_window
 
 
 def test_recreated_topic_forgets_the_old_log() -> None:

@@ -70,3 +70,16 @@ def test_what_came_hours_after_advice_ended_does_not_count(view: View) -> None:
     )
     found, _ = outcomes(view, rows)
     assert found.followed is Followed.NOT_FOLLOWED
+
+
+def test_advice_stands_by_the_newest_round_and_not_by_those_that_are_shown(view: View) -> None:
+    minutes(view, "over", dict.fromkeys(range(-30, 200), 2))
+    given = advice("over", 4)
+    later = {**given, "kind": "keep", "proposed": 2, "confirmed_at": NOW}
+    frame = pl.DataFrame(
+        [given, later], schema={name: RECOMMENDATIONS.polars_schema[name] for name in given}
+    )
+    rows = frame.with_columns(pl.col("valid_from").dt.date().alias("date"))
+    store(view, RECOMMENDATIONS, rows)
+    (found,) = outcomes(view, frame.head(1))
+    assert found.followed is Followed.NOT_FOLLOWED

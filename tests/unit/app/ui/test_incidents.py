@@ -180,6 +180,10 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     assert [row.until for row in listed] == [
         *("c", "c, over, its symptoms go on", "loses data in 5 d, c", "watch if it lasts, c")
     ]
+    lost = groups.with_columns(pl.lit("LOSING_DATA").alias("status"))
+    dated = [replace(store[0], deadline=9000.0)]
+    (row,) = alert_rows(dated, lost, Frames(cluster="c", now=2000.0, tables={})).to_dicts()
+    assert row["deadline_at"] is None, "what loses data has no loss to come"
     said = numbers(of_rows(rows))
     assert said == numbers(of_store) == "2 things need you now, 1 to watch, 1 pending"
 

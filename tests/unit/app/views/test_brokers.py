@@ -61,6 +61,16 @@ def test_the_sentence_of_brokers() -> None:
     title, detail = sentence(one_down, up, {"is_alive": False}, up)
     assert title == "Broker 2 is missing"
     assert detail.endswith("one more loss would stop no partition.")
+    ends = {"ends_quorum_if_lost": True}
+    _, detail = sentence(one_down, up | ends, {"is_alive": False}, refused | ends)
+    assert detail.endswith(
+        "losing broker 3 too refuses acks=all on 4 partitions; losing broker 1 or 3 too ends the "
+        "controllers' quorum: partitions that it leads get no other leader, and no topic can be "
+        "changed."
+    )
+    goes_on = up | {"ends_quorum_if_lost": False}
+    _, detail = sentence(one_down, goes_on, {"is_alive": False}, goes_on)
+    assert "quorum" not in detail
     unsure = sentence(one_down, {"is_alive": True})
     assert "loss" not in unsure[1] and "losing" not in unsure[1]
     for unread in (cluster_status(), cluster_status().clear()):

@@ -19,7 +19,7 @@ from app.data.late_hours import by_group, over_now, over_objective
 from app.ui.incidents import Incident
 from app.ui.tables import csv
 from app.views.report import view_model
-from lake.schemas.tables import CONTRIBUTORS, GROUP_HISTORY, RECOMMENDATIONS
+from lake.schemas.tables import CLUSTER_HISTORY, CONTRIBUTORS, GROUP_HISTORY, RECOMMENDATIONS
 from scaling.advice.follow_up import AdviceOutcome, Followed
 from tests.unit.app.ui.test_incidents import alert
 
@@ -97,9 +97,27 @@ def test_minutes_are_counted_where_they_are_kept(view: View) -> None:
         )
     ]
     view.lake.append(GROUP_HISTORY, pl.DataFrame(rows))
-    late = over_objective(view, view.now - timedelta(days=7), view.now)
+    late, until = over_objective(view, view.now - timedelta(days=7), view.now)
+    assert until is None, "nothing tells how far the history goes"
     found = late.select("group", "over_seconds", "whole_hours", "worst_seconds", "worst_at").rows()
     assert found == [("late", 3600.0 + 3 * 60, 1, 500.0, view.now - timedelta(minutes=29))]
+
+
+def test_the_week_names_the_last_minute_of_history(view: View) -> None:
+    rows = [
+        {
+            "cluster": "east",
+            "grain_seconds": grain,
+            "window_start": view.now.replace(second=0, microsecond=0) - timedelta(minutes=ago),
+        }
+        for grain, ago in ((60, 5), (60, 4), (3600, 1))
+    ]
+    view.lake.append(CLUSTER_HISTORY, pl.DataFrame(rows))
+    late = over_objective(view, view.now - timedelta(days=7), view.now)
+    assert late.until == view.now.replace(second=0, microsecond=0) - timedelta(minutes=3)
+    part = view_model.objective_part(by_group_of(hour("fast", 1, 90.0)), until="15:40")
+    assert "Counted is until 15:40, the last minute of history." in part.note
+    assert "last minute" not in view_model.objective_part(by_group_of()).note
 
 
 def test_the_worst_incidents_come_first_and_of_these_the_longest() -> None:
@@ -207,8 +225,8 @@ def test_the_headline_says_what_is_known_in_a_short_sentence() -> None:
     late = view_model.objective_part(by_group_of(hour("a" * 200, 1, 90.0)), ["a", "b"])
     none = view_model.incident_part([], START, END)
     said, more = view_model.headline({"incidents": none, "objectives": late})
-    assert said == "0 incidents, 1 group over its objective"
-    assert more == f"Longest over it: {'a' * 200}, 1 h. 2 groups are over theirs now."
+    assert said == "0 incidents, 3 groups over their objective", "one count"
+    assert more == f"Longest over it: {'a' * 200}, 1 h. 2 of them are over it now."
     assert view_model.headline({}) == ("The week is not known", "")
 
 
@@ -219,11 +237,11 @@ def test_a_group_that_is_late_now_is_said_although_its_hour_is_not_in_the_histor
     )
     part = view_model.objective_part(nothing, ["slow"])
     assert view_model.headline({"objectives": part}) == (
-        *("No time over an objective is known yet", "1 group is over its objective now."),
+        *("1 group over its objective", "It is over it now."),
     )
     assert part.nothing.endswith("1 group now: slow.")
     more = view_model.objective_part(by_group_of(hour("fast", 1, 90.0)), ["fast", "slow"])
-    assert "Over it now: fast, slow." in more.note
+    assert "Over it now: fast, slow. Not in the history yet: slow." in more.note
 
 
 def test_who_is_over_the_objective_now_is_told_by_the_present(

@@ -76,14 +76,26 @@ def test_a_what_if_replays_no_generated_minutes(view: View) -> None:
     assert [one.arrival_per_second for one in found] == [2.0, 1.0]
 
 
-def test_a_group_that_loses_data_has_its_deadline_now() -> None:
+def test_a_group_that_loses_data_has_no_deadline_to_come() -> None:
     later = NOW + timedelta(hours=1)
     groups = GROUP_STATUS.empty.clear(3).with_columns(
         pl.Series("group", ["a", "b", "c"]),
         pl.Series("status", ["LOSING_DATA", "STOPPED", "OK"]),
         pl.Series("data_loss_at", [None, later, None], pl.Datetime("us", "UTC")),
     )
-    assert decisions.deadlines_of(groups, NOW) == {"a": NOW, "b": later, "c": None}
+    deadlines = decisions.deadlines_of(groups)
+    assert deadlines == {"a": decisions.LOST, "b": later, "c": None}
+    advice = Recommendation(
+        kind=AdviceKind.DATA_LOST,
+        cluster="east",
+        subject="a",
+        severity=AdviceSeverity.ACT_NOW,
+        confidence=Confidence.HIGH,
+        reason="Retention deleted.",
+    )
+    rows = recommendation_frame(recommendation_rows([advice], at=NOW))
+    (row,) = decisions.items(rows, deadlines, picked=None, now=NOW, zone=UTC)
+    assert row.until == "loses data now"
 
 
 def test_the_urgent_rows_are_in_the_order_of_their_deadlines() -> None:
@@ -104,7 +116,7 @@ def test_the_urgent_rows_are_in_the_order_of_their_deadlines() -> None:
         "hours": NOW + timedelta(hours=6, minutes=8),
         "minutes sooner": NOW + timedelta(hours=6, minutes=4),
         "lost": NOW - timedelta(minutes=1),
-        "lost longer": NOW - timedelta(hours=1),
+        "lost longer": decisions.LOST,
         "watched": NOW,
         "also none": None,
     }

@@ -64,4 +64,18 @@ def test_unknown_stays_unknown() -> None:
     assert judged([]).followed is Followed.UNKNOWN
     assert judged(points([None] * 18, [1.0] * 18)).followed is Followed.UNKNOWN
     assert judged(points([4] * 9 + [6] * 9, [None] * 18)).worked is None
-    assert judged(points([6] * 18, [1.0] * 18), proposed=None).followed is Followed.UNKNOWN
+
+
+def test_advice_without_a_number_has_ended_or_stands() -> None:
+    found = points([6] * 18, [1.0] * 18)
+    assert judged(found, proposed=None).followed is Followed.ENDED
+    assert judged(found, proposed=None, stands=True).followed is Followed.STANDS
+
+
+def test_to_start_somebody_is_followed_once_somebody_is_there() -> None:
+    """How many ran before is not known of each group that is to be started."""
+    started = points([0] * 9 + [2] * 9, [300.0] * 9 + [10.0] * 9)
+    assert judged(started, current=0, proposed=None).followed is Followed.FOLLOWED
+    assert judged(points([0] * 18, [1.0] * 18), current=0, proposed=None).followed is (
+        Followed.NOT_FOLLOWED
+    )

@@ -371,3 +371,14 @@ def test_no_advice_names_a_number_that_needs_a_capacity() -> None:
             for advice in found:
                 assert advice.kind in (AdviceKind.ADD_CONSUMERS, AdviceKind.PARTITION_BOUND)
                 assert advice.proposed is None and advice.unknown_reason
+
+
+def test_advice_is_as_urgent_as_the_alert_that_names_it() -> None:
+    """Given a group that goes on falling behind, beyond its objective or within it."""
+    slow = six(arrival=constant(100.0), capacity=constant(60.0), backlog=60_000, warm_up=0.0)
+    late, in_time = facts(slow, objective_seconds=60.0), facts(slow, objective_seconds=9e9)
+
+    assert late.status.is_lasting
+    assert advice_on(late)[0].kind is AdviceKind.ADD_CONSUMERS
+    assert advice_on(late)[0].severity is AdviceSeverity.ACT_NOW
+    assert advice_on(in_time)[0].severity is AdviceSeverity.WATCH

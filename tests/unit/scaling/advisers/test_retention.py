@@ -49,6 +49,20 @@ def test_what_comes_much_later_than_the_loss_is_not_said_beside_it(
     assert ("objective" in said) is is_said
 
 
+def test_without_a_change_a_group_that_loses_data_may_lose_more() -> None:
+    """Given 60/s of 100/s: the objective would be missed in hours, and the loss is there now."""
+    parts = six(arrival=constant(100.0), capacity=constant(60.0), warm_up=0.0)
+    losing = facts(
+        [changed(one, lambda t, s: s._replace(log_start=(s.committed or 0) + 9)) for one in parts],
+        objective_seconds=4 * 3600.0,
+    )
+
+    advice = advice_on(losing)[0]
+
+    assert advice.kind is AdviceKind.DATA_LOST
+    assert advice.consequence == "Retention may delete more unread messages, at the present rates."
+
+
 def test_half_used_retention_is_watched_though_the_group_keeps_up() -> None:
     steady = facts(
         six(arrival=constant(100.0), capacity=constant(100.0), backlog=20_000, warm_up=0.0),
@@ -73,7 +87,8 @@ def test_lost_data_is_reported_and_evaluation_goes_on() -> None:
     assert losing.status.status is Status.LOSING_DATA
     assert kinds(found)[0] is AdviceKind.DATA_LOST
     assert AdviceKind.START_CONSUMERS in kinds(found)
-    assert evidence(found[0])["lost"] == 70
+    assert evidence(found[0])["lost of late"] == 70
+    assert "In the last ten minutes, or since its last commit" in found[0].reason
 
 
 def test_poison_partition_that_already_loses_data_is_still_blocked() -> None:

@@ -18,7 +18,8 @@ from lake.schemas.tables import (
 )
 from scaling.advice.model import AdviceKind
 from scaling.advisers.recommend import recommend_topic
-from scaling.facts.group_facts import KnownPartition, KnownStatus, group_facts
+from scaling.facts.group_facts import group_facts
+from scaling.facts.longer_memory import KnownPartition, KnownStatus
 from scaling.facts.topic_facts import Reader, topic_facts, topic_readers
 from tests.unit.scaling.advisers.advising import advice_on
 
@@ -198,13 +199,14 @@ def test_no_commit_in_all_that_is_looked_at_is_a_stall_where_others_commit() -> 
 
 def test_a_partition_is_what_the_alerting_service_found_it_to_be() -> None:
     """Ten minutes without a commit are no stall of a group that commits once an hour."""
-    known = KnownStatus(status=Status.OK, reason="Commits once an hour.")
+    known = KnownStatus(status=Status.OK, reason="Commits once an hour.", is_lasting=True)
 
     found = group_facts(
         offsets(consumed=0), groups(), topics(), partitions(), statuses={KEY: known}
     )[KEY]
 
     assert {part.status.status for part in found.partitions} == {Status.OK}
+    assert found.status.is_lasting, "as the memory of it says"
     assert AdviceKind.BLOCKED_PARTITION not in [one.kind for one in advice_on(found)]
 
 

@@ -1,0 +1,65 @@
+"""Advice beside the open alerts whose next step it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+import pytest
+
+from alerting.status.descriptions import SCALING_STEP, WAIT_STEP
+from app.ui.advice.current_advice import as_alerted
+from lake.schemas.current import OPEN_ALERTS
+from scaling.advice.advice_table import recommendation_frame, recommendation_rows
+from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recommendation
+
+NOW = datetime(2026, 11, 25, tzinfo=UTC)
+WATCHED = Recommendation(
+    kind=AdviceKind.HOT_PARTITION,
+    cluster="east",
+    subject="sessions",
+    severity=AdviceSeverity.WATCH,
+    confidence=Confidence.HIGH,
+    reason="The group is late on one partition alone.",
+)
+IDLE = replace(WATCHED, kind=AdviceKind.REMOVE_IDLE_CONSUMERS, severity=AdviceSeverity.INFO)
+OTHER = replace(WATCHED, subject="archive")
+
+
+def alert(**given: Any) -> pl.DataFrame:
+    row = {
+        **dict.fromkeys(OPEN_ALERTS.polars_schema),
+        **{"state": "firing", "severity": "critical", "step": SCALING_STEP},
+        "labels": [{"key": "cluster", "value": "east"}, {"key": "group", "value": "sessions"}],
+        **given,
+    }
+    return pl.DataFrame([row], schema=OPEN_ALERTS.polars_schema)
+
+
+def severities(alerts: pl.DataFrame) -> list[tuple[str, str]]:
+    rows = recommendation_frame(recommendation_rows([OTHER, WATCHED, IDLE], at=NOW))
+    return list(as_alerted(rows, alerts).select("subject", "severity").iter_rows())
+
+
+AS_GIVEN = [("archive", "WATCH"), ("sessions", "WATCH"), ("sessions", "INFO")]
+
+
+def test_advice_is_no_less_urgent_than_the_alert_that_has_it_as_its_step() -> None:
+    raised = [("sessions", "ACT_NOW"), ("archive", "WATCH"), ("sessions", "INFO")]
+    assert severities(alert()) == raised, "and first, as the alert is"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"severity": "warning"},
+        {"state": "pending"},
+        {"recovering_since": NOW},
+        {"step": WAIT_STEP},
+        {"labels": [{"key": "topic", "value": "sessions"}]},
+    ],
+)
+def test_other_alerts_leave_it_as_it_is(given: dict[str, Any]) -> None:
+    assert severities(alert(**given)) == AS_GIVEN
