@@ -9,9 +9,10 @@ import polars as pl
 import streamlit as st
 
 from alerting.errors import AlertingError
+from alerting.rules.lifecycle import Alert
 from app.data import alert_store, history_queries, present, queries
 from app.data.context import View
-from app.ui import components, present_incidents
+from app.ui import components, incidents, present_incidents
 from app.ui.advice import advice_history
 from app.ui.changes import events
 from app.ui.changes.events import Event
@@ -54,20 +55,40 @@ def of_topic(view: View, topic: str) -> list[Event]:
 
 
 def of_last_hour(view: View) -> list[Event]:
-    """Return what changed in the cluster in the last hour, and what fired."""
+    """Return what changed in the cluster in the last hour, what fired and what ended."""
     found: list[Event] = []
     since = view.now - timedelta(hours=1)
     with components.guarded():
         found += events.of_changes(queries.changes_between(view, since, view.now))
     with components.guarded():
-        causes = [one.cause for one in present_incidents.here(view)]
-        found += events.of_causes(causes, since)
+        goes_on = [one.cause for one in present_incidents.here(view)]
+        causes = {one.id: one for one in (*goes_on, *_over(view))}
+        found += events.of_causes(causes.values(), since, zone=view.zone, now=view.now)
     with components.guarded():
         members = present.rows(view, RECENT_CHANGES)
         groups = tuple(members["name"].unique().sort())
         advised = _advised(view.cache_key, view.cluster, groups, view)
         found += events.of_members(members, advised, view.now)
     return found
+
+
+def _over(view: View) -> Sequence[Alert]:
+    """Return the causes that ended in the last hour, where a service keeps alerts."""
+    try:
+        return _ended(view.cache_key, view.cluster, present.stamp(view), view)
+    except AlertingError:
+        return ()  # the page Alerts says so
+
+
+# Alerts end with an evaluation.
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _ended(key: str, cluster: str, stamp: float, _view: View) -> Sequence[Alert]:
+    store = alert_store.open_store(_view)
+    since = (_view.now - timedelta(hours=1)).timestamp()
+    ended = store.ended(since, [cluster, *_view.sources_beside]) if store else []
+    causes = (one.cause for one in incidents.incidents(ended))
+    # A symptom whose cause goes on is told with it.
+    return tuple(one for one in causes if not one.is_inhibited)
 
 
 # The job advises every few minutes, and pages are drawn again every few seconds.
