@@ -197,8 +197,8 @@ def of_causes(
 ) -> list[Event]:
     """Return the causes that fired or ended after a moment, by what they fired for."""
     return [
-        _of_cause(one, since, zone, now)
-        for one in map(as_it_was, causes)
+        _of_cause(as_it_was(one), since, zone, now)
+        for one in causes
         if one.fired_at is not None
         and max(one.fired_at, one.resolved_at or 0.0) >= since.timestamp()
     ]
