@@ -73,6 +73,7 @@ view = context.open_view(
     cluster,
     chosen,
     now,
+    has_range=has_range,
 )
 # Before the page: one that ends early is drawn again like any other.
 refresh.keep_fresh(view, every)
