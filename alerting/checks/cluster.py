@@ -12,7 +12,6 @@ from alerting.inputs.facts import is_missing, since_when
 from alerting.inputs.frames import unix
 from alerting.status.phrases import duration, plural, share, short
 from lake.replication import with_replication
-from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITIONS
 
 
@@ -21,7 +20,6 @@ from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITI
     meaning="1 while a broker that was there is gone",
     labels=("broker",),
     sources=(BROKERS,),
-    hints=(PARTITIONS,),
 )
 def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
     """Return the brokers that are gone."""
@@ -80,7 +78,6 @@ def _replication(
     detail: str,
     cause: str,
     step: Callable[[pl.DataFrame, CheckInput], str],
-    hints: tuple[Table, ...] = (),
 ) -> Check:
     """Make the check of the partitions for which a column of their replication is true."""
 
@@ -90,7 +87,6 @@ def _replication(
         meaning=meaning,
         labels=("topic",),
         sources=(PARTITIONS,),
-        hints=hints,
     )
     def results(given: CheckInput) -> Iterable[CheckResult]:
         newest = given.partitions
@@ -164,7 +160,6 @@ partitions_offline = _replication(
     detail="Without a leader they can be neither read nor written.",
     cause="All their replicas, or all that were in sync, are gone.",
     step=_who_can_lead,
-    hints=(LOG_DIRECTORIES,),
 )
 under_min_isr = _replication(
     "under_min_isr",
