@@ -48,6 +48,7 @@ with st.sidebar:
     chosen = range_choice.draw(now, zone, minute_days, is_offered=has_range)
     if st.button("Refresh now", icon=":material/refresh:", type="tertiary"):
         st.cache_data.clear()
+        queries.forget()
     login.draw(viewer)
     every = None if range_choice.is_paused() else settings.app.refresh_seconds
     st.caption("Paused." if every is None else f"Looks for news every {duration(every)}.")
@@ -73,6 +74,7 @@ view = context.open_view(
     cluster,
     chosen,
     now,
+    has_range=has_range,
 )
 # Before the page: one that ends early is drawn again like any other.
 refresh.keep_fresh(view, every)

@@ -13,8 +13,7 @@ from alerting.inputs.frames import unix
 from alerting.inputs.quorum import decisive_brokers
 from alerting.status.phrases import duration, plural, share, short
 from lake.replication import with_replication
-from lake.schemas.model import Table
-from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITIONS, QUORUM
+from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITIONS
 
 
 @check(
@@ -22,7 +21,6 @@ from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITI
     meaning="1 while a broker that was there is gone",
     labels=("broker",),
     sources=(BROKERS,),
-    hints=(PARTITIONS, QUORUM),
 )
 def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
     """Return the brokers that are gone."""
@@ -93,7 +91,6 @@ def _replication(
     detail: str,
     cause: str,
     step: Callable[[pl.DataFrame, CheckInput], str],
-    hints: tuple[Table, ...] = (),
 ) -> Check:
     """Make the check of the partitions for which a column of their replication is true."""
 
@@ -103,7 +100,6 @@ def _replication(
         meaning=meaning,
         labels=("topic",),
         sources=(PARTITIONS,),
-        hints=hints,
     )
     def results(given: CheckInput) -> Iterable[CheckResult]:
         newest = given.partitions
@@ -177,7 +173,6 @@ partitions_offline = _replication(
     detail="Without a leader they can be neither read nor written.",
     cause="All their replicas, or all that were in sync, are gone.",
     step=_who_can_lead,
-    hints=(LOG_DIRECTORIES,),
 )
 under_min_isr = _replication(
     "under_min_isr",

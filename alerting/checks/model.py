@@ -149,8 +149,7 @@ class Check:
     meaning: str  # what the value is
     labels: tuple[str, ...]  # what names a thing beside ``cluster``; columns of the sources
     bad: Literal["above", "below"]  # whether a value above or below the threshold is an alert
-    sources: tuple[Table, ...]  # the tables that it looks at
-    hints: tuple[Table, ...] = ()  # those that its words alone depend on
+    sources: tuple[Table, ...]  # the tables that it looks at, but for its words
 
     def observe(self, given: CheckInput) -> Iterator[Observation]:
         """Yield what the check says of each thing, under its name."""
@@ -164,7 +163,6 @@ def check(
     unit: str,
     meaning: str,
     sources: tuple[Table, ...],
-    hints: tuple[Table, ...] = (),
     labels: tuple[str, ...] = (),
     bad: Literal["above", "below"] = "above",
     name: str = "",
@@ -178,5 +176,4 @@ def check(
         labels=labels,
         bad=bad,
         sources=sources,
-        hints=hints,
     )

@@ -128,15 +128,20 @@ class AlertStore:
         cluster: str | None = None,
         limit: int = 1000,
         until: float = LAST_MOMENT,
+        is_over: bool = False,
     ) -> list[Alert]:
-        """Return the alerts that fired between two moments, the newest first."""
+        """Return the alerts that fired between two moments, the newest first.
+
+        With ``is_over`` those alone that are over.
+        """
         rows = self._rows(
             "SELECT id, body FROM alerts WHERE state != 'pending' AND (? IS NULL OR cluster = ?) "
-            "AND (resolved_at IS NULL OR resolved_at >= ?) AND started_at <= ? "
+            "AND (resolved_at >= ? OR (resolved_at IS NULL AND NOT ?)) AND started_at <= ? "
             "ORDER BY started_at DESC LIMIT ?",
             cluster,
             cluster,
             since,
+            is_over,
             until,
             limit,
         )

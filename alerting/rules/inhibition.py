@@ -59,7 +59,9 @@ def _dated(finding: Finding, alert: Alert | None, now: float) -> Finding:
     """Return a finding with the date of its alert, which stays while the alert does."""
     if alert is None or alert.since is None or not goes_on(alert, now):
         return finding
-    return replace(finding, observation=replace(finding.observation, since=alert.since))
+    seen = finding.observation
+    began = None if seen.began is None else min(seen.began, alert.since)
+    return replace(finding, observation=replace(seen, since=alert.since, began=began))
 
 
 def inhibited(findings: Sequence[Finding]) -> dict[str, str]:

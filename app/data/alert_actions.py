@@ -113,7 +113,7 @@ def mark_deploy(
         author=author(view, said),
     )
     write(view.lake, made)
-    queries.forget_changes()
+    queries.forget()
     return made
 
 

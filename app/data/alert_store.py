@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import streamlit as st
@@ -46,6 +47,11 @@ class VisibleAlerts:
     ) -> list[Alert]:
         """Return the alerts that fired between two moments, the newest first."""
         return self._shown(self._store.history(since, cluster, until=until))
+
+    def ended(self, since: float, clusters: Sequence[str]) -> list[Alert]:
+        """Return the alerts of clusters that were resolved after a moment."""
+        found = (self._store.history(since, name, is_over=True) for name in clusters)
+        return self._shown(chain.from_iterable(found))
 
     def around(self, since: float, until: float, clusters: Sequence[str]) -> list[Alert]:
         """Return the alerts of clusters between two moments, with symptoms that did not fire."""

@@ -31,6 +31,7 @@ class View:
     zone: tzinfo
     palette: Palette
     is_phone: bool
+    has_range: bool = True  # whether the page is of the chosen range, not of a time of its own
 
     @property
     def interval_seconds(self) -> float:
@@ -102,6 +103,8 @@ def open_view(
     cluster: str | None,
     chosen: TimeRange,
     now: datetime,
+    *,
+    has_range: bool = True,
 ) -> View:
     """Begin a page: keep what was chosen for the page's script to find."""
     known = seen_clusters(settings, viewer)
@@ -116,6 +119,7 @@ def open_view(
         palette=palette(st.context.theme.type),
         # What browsers of phones have in common, and others lack.
         is_phone="Mobi" in st.context.headers.get("User-Agent", ""),
+        has_range=has_range,
     )
     st.session_state[_KEY] = view
     return view

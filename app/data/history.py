@@ -17,6 +17,21 @@ from lake.schemas.grain import Grain
 
 TIME = "time"
 
+USUAL_DELAY = timedelta(minutes=5)
+"""A history by the minute whose newest minute began earlier is late: on a busy machine three
+minutes are usual, of which the minute itself is one, and another is waited for late samples."""
+
+
+def behind(newest: datetime, until: datetime) -> timedelta | None:
+    """Return how late a history by the minute is; None where that is usual.
+
+    Args:
+        newest: When its newest minute began.
+        until: Up to when there are samples.
+    """
+    late = until - newest
+    return late - timedelta(minutes=1) if late > USUAL_DELAY else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
@@ -26,6 +41,7 @@ class History:
     step_seconds: float
     note: str | None = None  # where the values come from, if not from the history tables
     generated_until: datetime | None = None  # what lies before was generated, not measured
+    gap: tuple[datetime, datetime] | None = None  # of which there is neither
 
     @property
     def first(self) -> datetime | None:

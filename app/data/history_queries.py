@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from math import ceil
 
 import polars as pl
@@ -27,18 +26,19 @@ from app.data.history import (
     TOPIC,
     History,
     Measure,
+    behind,
     fine_step,
     generated_until,
     in_steps,
     merge,
     observed,
 )
-from app.data.queries import recent, recent_of, version
+from app.data.queries import SAMPLES_LENGTH, recent, recent_of, version
 from app.data.time_range import LAST_DAY, POINT_BUDGET, TimeRange
 from lake.errors import LakeError
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS
 from lake.schemas.grain import Grain
-from lake.schemas.model import Table
+from lake.schemas.model import Table, moment
 from lake.schemas.tables import (
     BROKERS,
     CLUSTER_HISTORY,
@@ -65,9 +65,10 @@ _SAMPLES_DRAWN = timedelta(days=1)
 _YOUNG = timedelta(minutes=5)
 """A history by the minute that began later has too few points for a line."""
 
-_USUAL_DELAY = timedelta(minutes=5)
-"""A history by the minute whose newest minute began earlier is late: on a busy machine three
-minutes are usual, of which the minute itself is one, and another is waited for late samples."""
+_MOST_LOOKS = 4
+"""While history is late, samples are read so many times as far back, of few partitions."""
+
+_MINUTE = timedelta(minutes=1)
 
 
 def history(
@@ -77,7 +78,7 @@ def history(
     start = view.start
     wanted = tuple(sorted(names))
     return _read(view, table, view.range, key, wanted, start).filter(
-        pl.col("window_start") >= start
+        pl.col("window_start") >= moment(start)
     )
 
 
@@ -95,7 +96,7 @@ def _read(
     )
 
 
-@st.cache_data(ttl=300, max_entries=64, show_spinner=False)
+@st.cache_resource(ttl=300, max_entries=64, show_spinner=False)
 def _history(
     uri: str,
     table: str,
@@ -159,12 +160,12 @@ def past_day(view: View, table: Table, key: str, name: str) -> History:
 def cluster_history(view: View) -> History:
     """Return the cluster's history; see ``app.data.history.CLUSTER``."""
 
-    def raw() -> pl.DataFrame:
+    def raw(length: timedelta) -> pl.DataFrame:
         return recent_samples.of_cluster(
-            recent(view, GROUP_OFFSETS),
-            recent(view, GROUPS),
-            recent(view, PARTITIONS),
-            recent(view, BROKERS),
+            recent(view, GROUP_OFFSETS, length),
+            recent(view, GROUPS, length),
+            recent(view, PARTITIONS, length),
+            recent(view, BROKERS, length),
             view.interval_seconds,
         )
 
@@ -183,10 +184,10 @@ def group_history(view: View, groups: Sequence[str]) -> History:
     """Return the history of some groups; see ``app.data.history.GROUP``."""
     wanted = pl.col("group").is_in(list(groups))
 
-    def raw() -> pl.DataFrame:
+    def raw(length: timedelta) -> pl.DataFrame:
         return recent_samples.of_groups(
-            recent(view, GROUP_OFFSETS).filter(wanted),
-            recent(view, GROUPS).filter(wanted),
+            recent(view, GROUP_OFFSETS, length).filter(wanted),
+            recent(view, GROUPS, length).filter(wanted),
             view.interval_seconds,
         )
 
@@ -200,8 +201,9 @@ def group_history(view: View, groups: Sequence[str]) -> History:
 def partition_history(view: View, group: str) -> History:
     """Return the history of a group's partitions; see ``app.data.history.PARTITION``."""
 
-    def raw() -> pl.DataFrame:
-        return recent_samples.of_partitions(recent_of(view, GROUP_OFFSETS, "group", group))
+    def raw(length: timedelta) -> pl.DataFrame:
+        rows = recent_of(view, GROUP_OFFSETS, "group", group, length)
+        return recent_samples.of_partitions(rows)
 
     keys = ("group", "topic", "partition")
     gold = history(view, GROUP_PARTITION_HISTORY, "group", [group])
@@ -212,9 +214,9 @@ def topic_history(view: View, topics: Sequence[str]) -> History:
     """Return the history of some topics; see ``app.data.history.TOPIC``."""
     wanted = pl.col("topic").is_in(list(topics))
 
-    def raw() -> pl.DataFrame:
+    def raw(length: timedelta) -> pl.DataFrame:
         return recent_samples.of_topics(
-            recent(view, PARTITIONS).filter(wanted), view.interval_seconds
+            recent(view, PARTITIONS, length).filter(wanted), view.interval_seconds
         )
 
     def present_point() -> pl.DataFrame:
@@ -227,15 +229,15 @@ def topic_history(view: View, topics: Sequence[str]) -> History:
 def dead_letter_history(view: View) -> History:
     """Return the history of all dead letters; see ``app.data.history.DEAD_LETTER``."""
 
-    def raw() -> pl.DataFrame:
-        return recent_samples.of_dead_letters(recent(view, DEAD_LETTERS), view.interval_seconds)
+    def raw(length: timedelta) -> pl.DataFrame:
+        rows = recent(view, DEAD_LETTERS, length)
+        return recent_samples.of_dead_letters(rows, view.interval_seconds)
 
     keys = ("source", "name")
     gold = history(view, DEAD_LETTER_HISTORY)
     if lags(view, gold):
         return _merged(view, gold, raw, keys, DEAD_LETTER)
-    nothing = partial(nothing_yet, DEAD_LETTER, keys)
-    return _merged(view, observed(gold, view.range), nothing, keys, DEAD_LETTER)
+    return _merged(view, observed(gold, view.range), None, keys, DEAD_LETTER)
 
 
 def queue_history(view: View, queues: Sequence[tuple[str, str]], poll_seconds: float) -> History:
@@ -292,11 +294,18 @@ def _in_queues(
 def _newest(
     view: View,
     gold: pl.DataFrame,
-    raw: Callable[[], pl.DataFrame],
+    raw: Callable[[timedelta], pl.DataFrame],
     present_point: Callable[[], pl.DataFrame],
-) -> Callable[[], pl.DataFrame]:
-    """Return what is to be put behind history: samples where these tell more, else the present."""
-    return raw if lags(view, gold) and is_small(view) else present_point
+) -> Callable[[timedelta], pl.DataFrame] | None:
+    """Return what is to be put behind history: samples where these tell more, else nothing.
+
+    Where there is no history at all, the present is a beginning.
+    """
+    if not lags(view, gold):
+        return None
+    if is_small(view):
+        return raw
+    return (lambda _: present_point()) if gold.is_empty() else None
 
 
 def lags(view: View, gold: pl.DataFrame) -> bool:
@@ -310,35 +319,54 @@ def lags(view: View, gold: pl.DataFrame) -> bool:
     first, end = times.min(), times.max()
     if not (isinstance(first, datetime) and isinstance(end, datetime)):
         return True
-    is_late = view.range.grain is Grain.MINUTE and view.until - end > _USUAL_DELAY
+    is_late = view.range.grain is Grain.MINUTE and behind(end, view.until) is not None
     return is_late or view.now - first < _YOUNG
 
 
 def is_small(view: View) -> bool:
     """Return whether all samples of the last minutes can be read in a moment."""
-    of_groups = present.rows(view, GROUP_STATUS)["partitions"].to_list()
-    of_topics = present.rows(view, CLUSTER_STATUS)["partitions"].to_list()
-    return sum(one or 0 for one in (*of_groups, *of_topics)) <= _SMALL_PARTITIONS
+    return _partitions(view) <= _SMALL_PARTITIONS
+
+
+def _partitions(view: View) -> int:
+    tables = (GROUP_STATUS, CLUSTER_STATUS)
+    return sum(int(present.rows(view, table)["partitions"].sum()) for table in tables)
+
+
+def _looks(view: View, end: datetime | None) -> int:
+    """Return how many times as far back samples are read: to a history's end, if they are few."""
+    if end is None:
+        return 1
+    wanted = ceil((view.now - end) / SAMPLES_LENGTH)
+    most = min(_MOST_LOOKS, _SMALL_PARTITIONS // max(1, _partitions(view)))
+    return max(1, min(wanted, most))
 
 
 def _merged(
     view: View,
     gold: pl.DataFrame,
-    newest: Callable[[], pl.DataFrame],
+    newest: Callable[[timedelta], pl.DataFrame] | None,
     keys: tuple[str, ...],
     measures: tuple[Measure, ...],
 ) -> History:
     """Put history and what came after it together."""
-    unreadable = None
-    try:
-        newest_samples = newest()
-    except LakeError as error:
-        if gold.is_empty():
-            raise
-        newest_samples, unreadable = nothing_yet(measures, keys), error
+    samples, unreadable, gap = nothing_yet(measures, keys), None, None
+    if newest is not None:
+        end = observed(gold, view.range)["window_start"].max()
+        end = end if isinstance(end, datetime) else None
+        try:
+            samples = newest(_looks(view, end) * SAMPLES_LENGTH)
+        except LakeError as error:
+            if gold.is_empty():
+                raise
+            unreadable = error
+        samples = samples.filter(pl.col(TIME).is_between(view.start, view.until))
+        first = samples[TIME].min()
+        if end is not None and isinstance(first, datetime) and first >= end + 2 * _MINUTE:
+            gap = (end + _MINUTE, first)
     found = merge(
         gold,
-        newest_samples.filter(pl.col(TIME).is_between(view.start, view.until)),
+        samples,
         keys=keys,
         measures=measures,
         chosen=view.range,
@@ -346,7 +374,7 @@ def _merged(
         now=view.until,
     )
     if unreadable is None:
-        return found
+        return replace(found, gap=gap)
     return replace(found, note="The newest samples cannot be read: this is the history alone.")
 
 

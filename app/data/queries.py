@@ -1,8 +1,9 @@
 """Reading the lake for the pages: through ``lake.Lake`` only, each answer kept for a moment.
 
 Each raises ``LakeError`` where a table cannot be read; a history only where there are no samples
-either. The pages of all viewers share these caches. Their keys begin with the lake's address, so
-that two lakes in one process never mix.
+either. The pages of all viewers share these caches and the frames in them, which are never altered:
+to copy a frame takes longer than most of what is done with it. Their keys begin with the lake's
+address, so that two lakes in one process never mix.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def newest(view: View, table: Table) -> pl.DataFrame:
     return _newest(view.cache_key, table.name, view.cluster, stamp, view.lake, view.now)
 
 
-@st.cache_data(ttl=15, max_entries=128, show_spinner=False)
+@st.cache_resource(ttl=15, max_entries=128, show_spinner=False)
 def _newest(
     uri: str, table: str, cluster: str, stamp: float, _lake: Lake, _now: datetime
 ) -> pl.DataFrame:
@@ -127,7 +128,7 @@ def _kept(
     return _read(view.cache_key, table.name, cluster, length, only, present.stamp(view), view)
 
 
-@st.cache_data(ttl=15, max_entries=128, show_spinner=False)
+@st.cache_resource(ttl=15, max_entries=128, show_spinner=False)
 def _read(
     uri: str,
     table: str,
@@ -187,9 +188,10 @@ def changes_between(view: View, start: datetime, end: datetime) -> pl.DataFrame:
     return rows.filter(pl.col("observed_at").is_between(start, end))
 
 
-def forget_changes() -> None:
-    """Read what changed anew where it is next asked for: something was added from here."""
-    _read.clear()
+def forget() -> None:
+    """Read anew what is next asked for: something was added from here, or somebody wants to see."""
+    for kept in (_newest, _read, _derived):
+        kept.clear()
 
 
 def _whole_hours(length: timedelta) -> timedelta:
@@ -305,7 +307,7 @@ def derived(view: View, table: Table, **values: str) -> pl.DataFrame:
     return _derived(view.cache_key, table.name, view.cluster, wanted, view.lake, view.now)
 
 
-@st.cache_data(ttl=60, max_entries=32, show_spinner=False)
+@st.cache_resource(ttl=60, max_entries=32, show_spinner=False)
 def _derived(
     uri: str,
     table: str,

@@ -115,7 +115,7 @@ def _urgency(one: Incident) -> tuple[int, int, int, int]:
 
 def of_rows(rows: pl.DataFrame) -> list[Incident]:
     """Return the incidents of rows of ``open_alerts``, which are folded already."""
-    return with_rows(_grouped([_alert_of(row) for row in rows.iter_rows(named=True)]), rows)
+    return with_rows(_grouped([alert_of(row) for row in rows.iter_rows(named=True)]), rows)
 
 
 def with_rows(found: Iterable[Incident], rows: pl.DataFrame) -> list[Incident]:
@@ -140,7 +140,8 @@ def _id_of(row: Mapping[str, Any]) -> str:
     return alert_id(row["fingerprint"], row["started_at"].timestamp())
 
 
-def _alert_of(row: Mapping[str, Any]) -> Alert:
+def alert_of(row: Mapping[str, Any]) -> Alert:
+    """Return the alert of a row of ``open_alerts``."""
     known: dict[str, Any] = {
         name: value.timestamp() if isinstance(value, datetime) else value
         for name, value in row.items()

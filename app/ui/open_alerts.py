@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 import streamlit as st
 
-from alerting.rules.lifecycle import State, alert_id
+from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import SEVERITIES
 from app.data import present
 from app.data.context import View
@@ -45,26 +43,22 @@ def about(alerts: pl.DataFrame, label: str, name: str) -> list[tuple[str, Target
         label: The label.
         name: The name.
     """
-    rows = [
-        row
-        for row in alerts.filter(
-            pl.col("started_at").is_not_null(),
-            pl.col("state").ne_missing(State.RESOLVED.value),
-        ).iter_rows(named=True)
+    rows = alerts.filter(
+        pl.col("started_at").is_not_null(), pl.col("state").ne_missing(State.RESOLVED.value)
+    )
+    found = [
+        incidents.alert_of(row)
+        for row in rows.iter_rows(named=True)
         if {"key": label, "value": name} in (row["labels"] or ())
     ]
-    rows.sort(key=lambda row: (SEVERITIES.index(row["severity"]), row["fingerprint"]))
-    said: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        said.setdefault(row["what"], row)  # two rules may say the same of one thing
+    found.sort(key=lambda one: (SEVERITIES.index(one.severity), one.fingerprint))
+    said: dict[str, Alert] = {}
+    for one in found:
+        said.setdefault(one.what, one)  # two rules may say the same of one thing
     return [
         (
-            badge_style(
-                row["severity"], row["state"], recovers=row["recovering_since"] is not None
-            ).icon,
-            incidents.story(
-                alert_id(row["fingerprint"], row["started_at"].timestamp()), thin(row["what"])
-            ),
+            badge_style(one.severity, one.state, recovers=one.is_recovering).icon,
+            incidents.story(one.id, thin(one.what)),
         )
-        for row in said.values()
+        for one in said.values()
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 
+from app.data import late_history
 from app.data.context import View
 from app.data.history import TIME, History
 from app.data.time_range import SHORTEST
@@ -34,6 +35,10 @@ def note_of(view: View, history: History) -> str | None:
     Where much of the chosen range is not known, say how much is.
     """
     said = how_much(history.first, view.start, view.until, zone=view.zone, now=view.now)
+    if history.gap is not None:
+        begin, end = (clock(at, view.zone, now=view.now) for at in history.gap)
+        hole = f"Nothing is drawn from {begin} to {end}: history is late."
+        said = f"{said} {hole}" if said else hole
     if history.generated_until is not None and history.generated_until > view.start:
         until = clock(history.generated_until, view.zone, now=view.now)
         what = f"Shaded, up to {until}: generated for seasons and comparisons, not measured."
@@ -41,10 +46,13 @@ def note_of(view: View, history: History) -> str | None:
     if history.note or said or view.range.end is not None:
         return history.note or said
     last = history.frame[TIME].max()
-    return drawn_up_to(last, history.step_seconds, zone=view.zone, now=view.now)
+    is_late = late_history.late_by(view) is not None
+    return drawn_up_to(last, history.step_seconds, zone=view.zone, now=view.now, is_late=is_late)
 
 
-def drawn_up_to(last: object, step_seconds: float, *, zone: tzinfo, now: datetime) -> str | None:
+def drawn_up_to(
+    last: object, step_seconds: float, *, zone: tzinfo, now: datetime, is_late: bool
+) -> str | None:
     """Say where lines end that lag behind the figures beside them; None where they do not.
 
     Args:
@@ -52,13 +60,16 @@ def drawn_up_to(last: object, step_seconds: float, *, zone: tzinfo, now: datetim
         step_seconds: How long that is.
         zone: The viewer's.
         now: The present.
+        is_late: Whether history is later than usual.
     """
     if not isinstance(last, datetime):
         return None
     end = last + timedelta(seconds=step_seconds)
     if now - end <= timedelta(seconds=max(_LATE_STEPS * step_seconds, 60.0)):
         return None
-    return f"Drawn up to {clock(end, zone, now=now)}: the newest minute that is complete."
+    at = clock(end, zone, now=now)
+    why = "history is late" if is_late else "the newest minute that is complete"
+    return f"Drawn up to {at}: {why}."
 
 
 def how_much(

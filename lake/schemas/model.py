@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Literal
 
@@ -50,6 +51,17 @@ _SPARK: dict[Type, str] = {
     "map<string,long>": "array<struct<key:string,value:bigint>>",
     "map<string,string>": "array<struct<key:string,value:string>>",
 }
+
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
+
+
+def moment(at: datetime) -> pl.Expr:
+    """Return a moment that a ``timestamp`` is compared with.
+
+    As a number: Polars needs ten times as long for a time.
+    """
+    return pl.lit((at - _EPOCH) // timedelta(microseconds=1), _POLARS["timestamp"])
 
 
 Merge = Literal["last", "sum", "min", "max", "mean", "histogram"]

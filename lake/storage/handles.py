@@ -15,7 +15,7 @@ from lake.schemas.format_version import refusal
 from lake.schemas.model import Table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class OpenTable:
     """A table that was opened.
 
@@ -23,19 +23,24 @@ class OpenTable:
         uri: Its address.
         is_local: Whether it lies in a folder.
         file: Of a table in a folder a data file of the known version; None where it has none.
+        log_changed: When files of the log in a folder came or went before it was read.
     """
 
     uri: str
     handle: DeltaTable
     is_local: bool
     file: Path | None
+    log_changed: int | None = None
 
     @classmethod
     def of(cls, uri: str, handle: DeltaTable, *, is_local: bool) -> OpenTable:
         """Remember a data file of the version that a handle knows."""
         files = handle.file_uris() if is_local else []
         return cls(
-            uri=uri, handle=handle, is_local=is_local, file=Path(files[0]) if files else None
+            uri=uri,
+            handle=handle,
+            is_local=is_local,
+            file=Path(files[0]) if files else None,
         )
 
     def is_up_to_date(self) -> bool:
@@ -43,10 +48,24 @@ class OpenTable:
         try:
             if not self._is_there():
                 return False
-            self.handle.update_incremental()
+            changed = self._log_changed()
+            if changed is None or changed != self.log_changed or self._has_next():
+                self.handle.update_incremental()
+                self.log_changed = changed
         except DeltaError:
             return False  # what follows the known version is not in the log any more
         return True
+
+    def _log_changed(self) -> int | None:
+        """Return when files of the log last came or went: to look there takes longer."""
+        try:
+            return Path(self.uri, "_delta_log").stat().st_mtime_ns if self.is_local else None
+        except OSError:
+            return None
+
+    def _has_next(self) -> bool:
+        """Return whether the next commit is there: it may be of the moment of the last look."""
+        return Path(self.uri, "_delta_log", f"{self.handle.version() + 1:020}.json").exists()
 
     def _is_there(self) -> bool:
         """Return whether a table in a folder was not deleted, or deleted and made anew.

@@ -12,6 +12,8 @@ from typing import Any
 
 import polars as pl
 
+from lake.schemas.model import moment
+
 OVERLAP = timedelta(minutes=2)
 """Rows that arrive this late are still found: sections of a poll are written one by one."""
 
@@ -68,7 +70,7 @@ class KeptSeries:
         else:
             # A poll of the future, by a clock that was wrong, hides none that come.
             near = max(since, min(kept.newest, datetime.now(UTC)) - OVERLAP)
-            rows = pl.concat([kept.rows.filter(at < near), read(near)])
+            rows = pl.concat([kept.rows.filter(at < moment(near)), read(near)])
             first, read_at = kept.first, kept.read_at
         newest: Any = rows[time_column].max()
         with self._lock:
@@ -77,4 +79,4 @@ class KeptSeries:
                 self._kept[key] = _Kept(rows=rows, first=first, newest=newest, read_at=read_at)
                 while len(self._kept) > MOST_KEPT:
                     self._kept.popitem(last=False)
-        return rows.filter(at >= since)
+        return rows.filter(at >= moment(since))

@@ -18,7 +18,7 @@ from lake.change_encoding.expand import (
     expand,
 )
 from lake.errors import UnreadableTableError, one_line
-from lake.schemas.model import Table
+from lake.schemas.model import Table, moment
 from lake.storage.append import Appender, conform
 from lake.storage.current_store import CurrentStore
 from lake.storage.handles import Handles
@@ -182,9 +182,11 @@ class Lake:
             return table.empty.lazy()
         frame = pl.scan_delta(handle, storage_options=self._handles.options)
         if since is not None:
-            frame = frame.filter(pl.col("date") >= since.date(), pl.col(table.time) >= since)
+            frame = frame.filter(
+                pl.col("date") >= since.date(), pl.col(table.time) >= moment(since)
+            )
         if until is not None:
-            frame = frame.filter(pl.col("date") <= until.date(), pl.col(table.time) < until)
+            frame = frame.filter(pl.col("date") <= until.date(), pl.col(table.time) < moment(until))
         if cluster is not None:
             frame = frame.filter(pl.col("cluster") == cluster)
         try:

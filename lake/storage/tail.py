@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import polars as pl
 from deltalake.exceptions import DeltaError
 
 from lake.errors import UnreadableTableError, one_line
-from lake.schemas.model import Table
+from lake.schemas.model import Table, moment
 from lake.storage.store import Lake
 
-_EPOCH = datetime.fromtimestamp(0, UTC)
 _ROUNDED = timedelta(milliseconds=1)
 """Statistics of a file tell its newest moment in whole milliseconds."""
 
@@ -106,9 +105,7 @@ class Tail:
     def _rows_of(self, files: Iterable[_File], cluster: str, since: datetime) -> pl.DataFrame:
         root, types, time = self._lake.uri(self._table), self._table.polars_schema, self._table.time
         frames = []
-        # As a number: Polars needs ten times as long for a time.
-        first = pl.lit((since - _EPOCH) // timedelta(microseconds=1), types[time])
-        wanted = (pl.col("cluster") == cluster, pl.col(time) >= first)
+        wanted = (pl.col("cluster") == cluster, pl.col(time) >= moment(since))
         for file in files:
             if not file.may_hold(cluster, since):
                 continue

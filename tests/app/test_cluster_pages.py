@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
 from deltalake import write_deltalake
 from streamlit.testing.v1 import AppTest
 
+from app.style.format import duration
 from app.ui.tables import DASH, NONE
 from config.load import load
 from lake.schemas.tables import (
+    CLUSTER_HISTORY,
     COLLECTIONS,
+    GROUP_HISTORY,
 )
 from lake.storage.store import Lake
+from tests.app.conftest import NOW
 from tests.app.figures import figure, metric, names
+from tests.app.generated import write_gold
 from tests.app.test_pages import calm, texts
 from tests.app.world import CLUSTER
 
@@ -107,3 +113,27 @@ def test_health_is_folded_where_all_is_collected(
     calm(test)
     assert {"5 sections, all collected", "Polls over time"} <= {one.label for one in test.expander}
     assert "Alerting leaves out no rule" in texts(test)
+
+
+def test_late_history_is_said_on_each_page_in_charts_and_with_what_to_do(
+    open_page: Open, filled: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "late"
+    shutil.copytree(filled, folder)
+    lake = Lake(load(folder / "headroom.yaml").lake)
+    written = NOW.replace(second=0) - timedelta(minutes=30)
+    for table in (CLUSTER_HISTORY, GROUP_HISTORY):
+        rows = lake.read(table).filter(pl.col("window_start") < written)
+        shutil.rmtree(lake.uri(table))
+        write_gold(lake, table, rows)
+    test = open_page(folder, "health")
+    calm(test)
+    by = duration((NOW - timedelta(seconds=2) - written).total_seconds())
+    assert texts(test).count(f"history is behind by {by}") == 1
+    assert f"**history**: behind by {by}" in texts(test)
+    assert "spark_metrics run starts it" in texts(test)
+    group = open_page(folder, "group", group="payments")
+    calm(group)
+    assert f"history is behind by {by}" in texts(group)
+    assert any(": history is late." in one.value for one in group.caption)
+    assert "history is behind" not in texts(open_page(filled, "health"))

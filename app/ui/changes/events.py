@@ -6,9 +6,10 @@ This is the one place that turns rows into events; ``app.style.charts.marks`` dr
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
 from typing import Any
 
@@ -20,7 +21,7 @@ from alerting.rules.lifecycle import Alert
 from alerting.rules.model import AlertSeverity
 from app.data.history import TIME
 from app.style.charts.base import ChartEvent
-from app.style.format import count
+from app.style.format import clock, count, duration
 from lake import deploy_marks
 from lake.schemas.bronze import NAMED_TOPICS
 
@@ -51,7 +52,7 @@ class Event:
     Attributes:
         what: In a few words, with the name of what it happened to.
         is_loss: Something was lost by it: its mark is red.
-        is_undone: It did not last: a short list has others first.
+        is_undone: It did not last: a short list has others first, but for losses.
     """
 
     at: datetime
@@ -191,18 +192,33 @@ def of_alerts(alerts: Iterable[Alert], name: str) -> list[Event]:
     ]
 
 
-def of_causes(causes: Iterable[Alert], since: datetime) -> list[Event]:
-    """Return the causes that fired after a moment, by what they fired for."""
+def of_causes(
+    causes: Iterable[Alert], since: datetime, *, zone: tzinfo, now: datetime
+) -> list[Event]:
+    """Return the causes that fired or ended after a moment, by what they fired for."""
     return [
-        Event(
-            at=datetime.fromtimestamp(one.fired_at, UTC),
-            sort=Sort.ALERTS,
-            what=f"Alert: {one.what}",
-            is_loss=one.severity is AlertSeverity.CRITICAL,
-        )
-        for one in map(as_it_was, causes)
-        if one.fired_at is not None and one.fired_at >= since.timestamp()
+        _of_cause(as_it_was(one), since, zone, now)
+        for one in causes
+        if one.fired_at is not None
+        and max(one.fired_at, one.resolved_at or 0.0) >= since.timestamp()
     ]
+
+
+def _of_cause(one: Alert, since: datetime, zone: tzinfo, now: datetime) -> Event:
+    began, detail = datetime.fromtimestamp(one.began_at, UTC), ""
+    at = began
+    if one.resolved_at is not None:
+        ended = datetime.fromtimestamp(one.resolved_at, UTC)
+        at = began if began >= since else ended
+        lasted = duration((ended - began).total_seconds())
+        detail = f"over at {clock(ended, zone, now=now)}, after {lasted}"
+    return Event(
+        at=at,
+        sort=Sort.ALERTS,
+        what=f"Alert: {one.what}",
+        detail=detail,
+        is_loss=one.severity is AlertSeverity.CRITICAL,
+    )
 
 
 def of_members(
@@ -210,7 +226,7 @@ def of_members(
 ) -> list[Event]:
     """Return rows of ``recent_changes`` as events: groups that started, stopped, grew or shrank.
 
-    One that was undone soon is one event, and followed no advice; none follows what came later.
+    What was undone soon is one event, and followed no advice; none follows what came later.
 
     Args:
         changes: The rows.
@@ -220,6 +236,8 @@ def of_members(
     found = []
     for (name, *_), rows in changes.sort("changed_at").group_by("name", maintain_order=True):
         lasting: list[tuple[datetime, int, int]] = []
+        undone: list[Event] = []
+        furthest: list[int] = []  # how many members there were while each lasted
         for at, before, after in rows.select("changed_at", "before", "after").iter_rows():
             back = next(
                 (
@@ -232,16 +250,38 @@ def of_members(
             if back is None:
                 lasting.append((at, before, after))
                 continue
-            began, first, over = lasting[back]
+            began, first, _ = lasting[back]
+            numbers = [number for _, _, number in lasting[back:]]
+            # What was undone in between is a part of it.
+            while undone and undone[-1].at >= began:
+                undone.pop()
+                numbers.append(furthest.pop())
+            over = min(numbers) if min(numbers) < first else max(numbers)
             del lasting[back:]
-            what = f"{name} went from {first} to {count(over, 'member')} and back"
-            found.append(Event(at=began, sort=Sort.REBALANCES, what=what, is_undone=True))
+            undone.append(_of_undone(began, str(name), first, over, at))
+            furthest.append(over)
+        found += undone
         ends = [*(at for at, _, _ in lasting[1:]), now]
         for (at, before, after), until in zip(lasting, ends, strict=False):
             proposed, given_at = advised.get(str(name), (None, at))
             is_advised = after == proposed and given_at <= at <= until - STANDS_AFTER
             found.append(_of_member_change(at, str(name), before, after, is_advised=is_advised))
     return found
+
+
+def _of_undone(began: datetime, name: str, first: int, over: int, ended: datetime) -> Event:
+    what, detail = f"{name} went from {first} to {count(over, 'member')} and back", ""
+    if over == 0:
+        what = f"{name} lost all its members"
+        detail = f"{first} were back after {duration((ended - began).total_seconds())}"
+    return Event(
+        at=began,
+        sort=Sort.REBALANCES,
+        what=what,
+        detail=detail,
+        is_loss=over == 0,
+        is_undone=True,
+    )
 
 
 def _of_member_change(
@@ -262,14 +302,23 @@ def _of_member_change(
     )
 
 
-def foremost(events: Sequence[Event], limit: int) -> list[Event]:
-    """Return the events that a short list has, the newest first.
+def foremost(events: Sequence[Event], limit: int) -> tuple[list[Event], str]:
+    """Return the events that a short list has, the newest first, and what it leaves out.
 
-    What happened to brokers is left out last, and what was undone first.
+    What happened to brokers is left out last, before it what was lost and what fired; what was
+    undone is left out first.
     """
     newest = sorted(events, key=lambda one: one.at, reverse=True)
-    ranked = sorted(newest, key=lambda one: (one.sort is not Sort.BROKERS, one.is_undone))
-    return sorted(ranked[:limit], key=lambda one: one.at, reverse=True)
+    ranked = sorted(newest, key=_rank)
+    rest = Counter(one.sort for one in ranked[limit:])
+    said = ", ".join(f"{sort.value.lower()} {number}" for sort, number in rest.most_common())
+    left_out = f"{rest.total()} more: {said}" if rest else ""
+    return sorted(ranked[:limit], key=lambda one: one.at, reverse=True), left_out
+
+
+def _rank(one: Event) -> int:
+    ranks = (one.sort is Sort.BROKERS, one.is_loss, one.sort is Sort.ALERTS, not one.is_undone)
+    return ranks.index(True) if True in ranks else len(ranks)
 
 
 def of_advice(at: datetime, what: str) -> Event:

@@ -9,9 +9,10 @@ import polars as pl
 import streamlit as st
 
 from alerting.errors import AlertingError
+from alerting.rules.lifecycle import Alert
 from app.data import alert_store, history_queries, present, queries
 from app.data.context import View
-from app.ui import components, present_incidents
+from app.ui import components, incidents, present_incidents
 from app.ui.advice import advice_history
 from app.ui.changes import events
 from app.ui.changes.events import Event
@@ -54,19 +55,40 @@ def of_topic(view: View, topic: str) -> list[Event]:
 
 
 def of_last_hour(view: View) -> list[Event]:
-    """Return what changed in the cluster in the last hour, and what fired."""
+    """Return what changed in the cluster in the last hour, what fired and what ended."""
     found: list[Event] = []
     since = view.now - timedelta(hours=1)
     with components.guarded():
         found += events.of_changes(queries.changes_between(view, since, view.now))
     with components.guarded():
-        causes = [one.cause for one in present_incidents.here(view)]
-        found += events.of_causes(causes, since)
+        found += events.of_causes(_causes(view), since, zone=view.zone, now=view.now)
     with components.guarded():
         members = present.rows(view, RECENT_CHANGES)
         advised = _advised(view, members["name"].unique().to_list())
         found += events.of_members(members, advised, view.now)
     return found
+
+
+def _causes(view: View) -> Sequence[Alert]:
+    """Return the causes of the last hour; without a service that keeps alerts, what is open."""
+    try:
+        kept = _kept(view.cache_key, view.cluster, present.stamp(view), view)
+    except AlertingError:
+        kept = None  # the page Alerts says so
+    return [one.cause for one in present_incidents.here(view)] if kept is None else kept
+
+
+# Alerts begin and end with an evaluation.
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _kept(key: str, cluster: str, stamp: float, _view: View) -> Sequence[Alert] | None:
+    store = alert_store.open_store(_view)
+    if store is None:
+        return None
+    clusters = [cluster, *_view.sources_beside]
+    since = (_view.now - timedelta(hours=1)).timestamp()
+    found = {one.id: one for one in (*store.ended(since, clusters), *store.alerts().values())}
+    here = [one for one in found.values() if one.labels.get("cluster", cluster) in clusters]
+    return tuple(one.cause for one in incidents.incidents(here))
 
 
 def _advised(view: View, groups: Sequence[str]) -> dict[str, tuple[int, datetime]]:

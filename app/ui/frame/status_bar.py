@@ -8,9 +8,9 @@ from datetime import datetime
 import polars as pl
 import streamlit as st
 
-from app.data import present, queries
+from app.data import late_history, present, queries
 from app.data.context import View
-from app.style.format import clock, escape, listing, utc, zone_name
+from app.style.format import clock, duration, escape, listing, utc, zone_name
 from app.ui import cluster_choice, components
 from app.ui.browser import live, search
 from app.ui.frame import empty_states
@@ -93,6 +93,10 @@ def _row(view: View, found: Collected, *, shows_range: bool) -> None:
     if found.failing:
         names = listing([section.replace("_", " ") for section in found.failing], limit=3)
         parts.append(f":red-badge[:material/sync_problem: not collected: {escape(names)}]")
+    late = late_history.late_by(view)
+    if late is not None:
+        by = duration(late.total_seconds())
+        parts.append(f":orange-badge[:material/history: history is behind by {by}]")
     if not present.runs(view):
         parts.append(":red-badge[:material/notifications_off: the alerting service does not run]")
     st.markdown(
@@ -119,5 +123,7 @@ def _help(view: View, found: Collected) -> str:
                 else "Statuses are being evaluated here; they appear in a moment."
             )
         )
+    if late_history.late_by(view) is not None:
+        lines.append("Charts end earlier, and advice is older: Monitoring health says what to do.")
     lines += [f"{escape(section)}: {escape(error)}" for section, error in found.failing.items()]
     return "  \n".join(lines)

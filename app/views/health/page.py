@@ -8,7 +8,7 @@ import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.inputs import facts
-from app.data import alert_store, queries
+from app.data import alert_store, late_history, queries
 from app.data.context import current
 from app.data.lake_tables import TABLE_BADGE_STYLES
 from app.style.charts.lines import Line, columns_chart, series_chart
@@ -145,7 +145,13 @@ elif view.viewer.sees_all:  # others are not shown all of it
 with components.section(
     "History", help_text="The background jobs that turn samples into minutes, hours and days."
 ):
-    jobs = queries.jobs(view)
+    jobs, late = queries.jobs(view), late_history.late_by(view)
+    if late is not None and view.viewer.sees_all:
+        said, step = view_model.late_history(jobs, late, view.now)
+        st.markdown(
+            f":red[:material/sync_problem:] **history**: {said}  \n"
+            f":gray[:material/arrow_forward: {step}]"
+        )
     if not view.viewer.sees_all:
         components.nothing("The jobs work for all teams: who sees everything sees their runs.")
     elif jobs.is_empty():
@@ -156,7 +162,7 @@ with components.section(
         )
     else:
         tables.show(
-            view_model.job_rows(jobs),
+            view_model.job_rows(jobs, late),
             {
                 "job": Column("job", width=150),
                 "label": Column(
@@ -171,7 +177,7 @@ with components.section(
                     "behind",
                     "duration",
                     unknown=DASH,
-                    help="Age of the newest sample in the history then.",
+                    help="Age of the newest sample in the history then; of late history, now.",
                 ),
                 "rows_read": Column("samples read", "count"),
                 "late_rows": Column("too late", "count", help="They wait for a backfill."),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import polars as pl
 
-from app.data.history import TIME
+from app.data.history import TIME, USUAL_DELAY
 from app.style import theme
-from app.style.format import UNKNOWN, age, count, listing
+from app.style.format import UNKNOWN, age, count, duration, listing
 from app.style.theme import BadgeStyle
 
 BADGE_STYLES: dict[str, BadgeStyle] = {
@@ -54,8 +54,18 @@ BADGE_STYLES: dict[str, BadgeStyle] = {
 }
 """How the states of sections look, worst first."""
 
+_HISTORY, _BEHIND = "history", "behind"
+"""The job that writes history, and its state while that is late."""
+
 JOB_BADGE_STYLES: dict[str, BadgeStyle] = {
     **BADGE_STYLES,
+    _BEHIND: BadgeStyle(
+        word="behind",
+        symbol="●",
+        icon=":material/history:",
+        colour="red",
+        meaning="Its newest minutes are missing.",
+    ),
     "read": BadgeStyle(
         word="read",
         symbol="✓",
@@ -212,8 +222,13 @@ def _downsampled(
     )
 
 
-def job_rows(jobs: pl.DataFrame) -> pl.DataFrame:
-    """Return the newest run of each background job and what its runs of the day came to."""
+def job_rows(jobs: pl.DataFrame, late: timedelta | None) -> pl.DataFrame:
+    """Return the newest run of each background job and what its runs of the day came to.
+
+    Args:
+        jobs: Rows of ``jobs``.
+        late: How late the history is; None: it is not.
+    """
     rows = (
         jobs.sort("started_at")
         .group_by("job", maintain_order=True)
@@ -223,6 +238,18 @@ def job_rows(jobs: pl.DataFrame) -> pl.DataFrame:
             (pl.col("status") == "failed").sum().alias("failures"),
         )
     )
+    if late is not None:
+        is_late = pl.col("job") == _HISTORY
+        rows = rows.with_columns(
+            pl.when(is_late & (pl.col("status") != "failed"))
+            .then(pl.lit(_BEHIND))
+            .otherwise("status")
+            .alias("status"),
+            pl.when(is_late)
+            .then(pl.lit(late.total_seconds()))
+            .otherwise("delay_seconds")
+            .alias("delay_seconds"),
+        )
     return rows.with_columns(
         ((pl.col("finished_at") - pl.col("started_at")).dt.total_milliseconds() / 1000).alias(
             "took_seconds"
@@ -234,3 +261,24 @@ def job_rows(jobs: pl.DataFrame) -> pl.DataFrame:
         )
         .alias("label"),
     ).sort("job")
+
+
+def late_history(jobs: pl.DataFrame, late: timedelta, now: datetime) -> tuple[str, str]:
+    """Say how late history is, and what to do about it.
+
+    Args:
+        jobs: Rows of ``jobs``.
+        late: How late it is.
+        now: The present.
+    """
+    runs = jobs.filter(pl.col("job") == _HISTORY)
+    said = f"behind by {duration(late.total_seconds())}"
+    last = runs["finished_at"].max()
+    if not isinstance(last, datetime) or now - last > USUAL_DELAY:
+        return said, "It does not run: python -m spark_metrics run starts it."
+    if runs.sort("finished_at")["status"][-1] == "failed":
+        return said, "It failed and tries again: what was said is in the table."
+    return said, (
+        "It runs, the newest minutes first: wait while this gets less. Where it grows, the job "
+        "lacks cores: its log says how long each step takes."
+    )

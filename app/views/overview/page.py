@@ -247,15 +247,13 @@ with components.guarded():
     with components.section("Changes in the last hour"):
         changed = page_events.of_last_hour(view)
         if changed:
-            st.markdown(
-                "\n".join(
-                    f"- :gray[{clock(one.at, view.zone, now=view.now)}]&nbsp; "
-                    f"{escape(thin(one.sentence))}"
-                    for one in events.foremost(changed, CHANGES_SHOWN)
-                )
-            )
-            if len(changed) > CHANGES_SHOWN:
-                st.caption(f"{CHANGES_SHOWN} of {len(changed)} changes: brokers, then the newest")
+            shown, left_out = events.foremost(changed, CHANGES_SHOWN)
+            lines = [
+                f"- :gray[{clock(one.at, view.zone, now=view.now)}]&nbsp; "
+                f"{escape(thin(one.sentence))}"
+                for one in shown
+            ]
+            st.markdown("\n".join([*lines, *([f"- :gray[{left_out}]"] if left_out else [])]))
         else:
             components.nothing(
                 "Nothing fired, no group started or stopped, no broker and no topic came or went, "

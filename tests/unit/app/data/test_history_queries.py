@@ -10,9 +10,10 @@ import pytest
 
 from app.data.context import View
 from app.data.history import History
-from app.data.history_queries import lags, queue_history
+from app.data.history_queries import dead_letter_history, lags, queue_history
 from app.data.time_range import RANGES, between
-from lake.schemas.tables import QUEUES
+from lake.schemas.model import Table
+from lake.schemas.tables import DEAD_LETTER_HISTORY, DEAD_LETTERS, QUEUES
 from tests.unit.app.views_of import NOW
 
 
@@ -47,6 +48,54 @@ def test_a_range_of_the_past_is_not_late(view: View) -> None:
     ended = NOW - timedelta(hours=5)
     chosen = between(ended - timedelta(hours=1), ended, NOW, None)
     assert not lags(replace(view, range=chosen), gold(360, 301))
+
+
+def put_letters(view: View, table: Table, minutes: range, **values: object) -> None:
+    """Write a row of a dead-letter topic for each of some minutes before now."""
+    rows = [
+        {
+            "cluster": "east",
+            table.time: NOW - timedelta(minutes=minute),
+            "source": "kafka",
+            "name": "dlq",
+            **({"poll_id": str(minute)} if "poll_id" in table.polars_schema else {}),
+            **values,
+        }
+        for minute in minutes
+    ]
+    schema = {name: table.polars_schema[name] for name in rows[0]}
+    view.lake.append(table, pl.DataFrame(rows, schema=schema))
+
+
+@pytest.mark.parametrize(
+    ("range_", "written_until", "sampled_since", "gap"),
+    [
+        pytest.param("6h", 3, 20, None, id="history is current"),
+        pytest.param("6h", 26, 80, None, id="late, and samples are read as far back"),
+        pytest.param("6h", 26, 20, (25, 20), id="late, and there are no samples of then"),
+        pytest.param("6h", 90, 120, (89, 60), id="so late that not all samples are read"),
+    ],
+)
+def test_between_late_history_and_samples_is_no_hole_without_a_word(
+    view: View,
+    range_: str,
+    written_until: int,
+    sampled_since: int,
+    gap: tuple[int, int] | None,
+) -> None:
+    written = {"grain_seconds": 60, "retained_last": 1}
+    put_letters(view, DEAD_LETTER_HISTORY, range(200, written_until - 1, -1), **written)
+    put_letters(view, DEAD_LETTERS, range(sampled_since, 0, -1), retained=2)
+    found = dead_letter_history(replace(view, range=RANGES[range_]))
+    minutes = [int((NOW - at) / timedelta(minutes=1)) for at in found.frame["time"]]
+    missing = set(range(written_until, 0, -1)) - set(minutes)
+    if gap is None:
+        assert found.gap is None
+        assert missing == (set() if written_until > 5 else {1, 2})
+    else:
+        first, last = gap
+        assert found.gap == tuple(NOW - timedelta(minutes=minute) for minute in gap)
+        assert missing == set(range(first, last, -1))
 
 
 def put(view: View, *samples: tuple[float, str, int | None], vhost: str = "/") -> None:

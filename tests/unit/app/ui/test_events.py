@@ -205,8 +205,18 @@ def test_nobody_follows_advice_that_is_given_later() -> None:
         ),
         pytest.param(
             [(-2, 4, 0), (-1, 0, 2), (0, 2, 4)],
-            ["g went from 4 to 0 members and back"],
+            ["g lost all its members: 4 were back after 2 min"],
             id="back in two steps",
+        ),
+        pytest.param(
+            [(-2, 2, 1), (-1, 1, 0), (0, 0, 1), (1, 1, 2)],
+            ["g lost all its members: 2 were back after 3 min"],
+            id="one by one",
+        ),
+        pytest.param(
+            [(-9, 1, 2), (-8, 2, 1), (-1, 1, 2), (0, 2, 1)],
+            ["g went from 1 to 2 members and back", "g went from 1 to 2 members and back"],
+            id="twice",
         ),
     ],
 )
@@ -229,19 +239,23 @@ def test_a_change_that_is_undone_soon_is_one_event_and_followed_no_advice(
     assert [one.sentence for one in found] == sentences
 
 
-def test_a_short_list_has_brokers_first_and_what_was_undone_last() -> None:
-    def event(minute: int, sort: Sort, *, is_undone: bool = False) -> Event:
-        at = START + timedelta(minutes=minute)
-        return Event(at=at, sort=sort, what=str(minute), is_undone=is_undone)
+def test_a_short_list_drops_no_loss_for_what_was_undone_and_counts_the_rest() -> None:
+    def event(minute: int, sort: Sort, **given: bool) -> Event:
+        return Event(at=START + timedelta(minutes=minute), sort=sort, what=str(minute), **given)
 
-    lost = event(0, Sort.BROKERS)
-    settled = event(1, Sort.REBALANCES)
-    newer = event(2, Sort.TOPICS)
-    undone = [event(minute, Sort.REBALANCES, is_undone=True) for minute in range(3, 9)]
-    every = [*undone, settled, lost, newer]
-    assert events.foremost(every, 3) == [newer, settled, lost]
-    assert events.foremost(every, 4) == [undone[-1], newer, settled, lost]
-    assert events.foremost(every, 1) == [lost]
+    broker = event(0, Sort.BROKERS)
+    emptied = event(1, Sort.REBALANCES, is_loss=True, is_undone=True)
+    fired = event(2, Sort.ALERTS)
+    settled = event(3, Sort.REBALANCES)
+    newer = event(4, Sort.TOPICS)
+    undone = [event(minute, Sort.REBALANCES, is_undone=True) for minute in range(5, 9)]
+    every = [*undone, settled, broker, newer, fired, emptied]
+    assert events.foremost(every, 1) == ([broker], "8 more: rebalances 6, alerts 1, topics 1")
+    assert events.foremost(every, 2)[0] == [emptied, broker]
+    assert events.foremost(every, 3)[0] == [fired, emptied, broker]
+    shown = [undone[-1], newer, settled, fired, emptied, broker]
+    assert events.foremost(every, 6) == (shown, "3 more: rebalances 3")
+    assert events.foremost(every, 9)[1] == ""
 
 
 def test_a_name_begins_as_it_is_written() -> None:
@@ -275,7 +289,34 @@ def test_what_fired_is_an_event_by_what_it_fired_for() -> None:
         replace(stopped, fired_at=None),
         replace(stopped, fired_at=START.timestamp() - 60),
     ]
-    (found,) = events.of_causes(causes, START)
-    assert (found.at, found.sentence, found.is_loss) == (fired, "Alert: g stopped", True)
+    (found,) = events.of_causes(causes, START, zone=UTC, now=fired)
+    assert (found.at, found.sentence, found.is_loss) == (START, "Alert: g stopped", True)
     (marked,) = events.of_alerts([stopped], "g")
     assert (marked.what, marked.detail) == ("stopped", "GroupStopped")
+
+
+@pytest.mark.parametrize(
+    ("began", "at", "lasted"),
+    [pytest.param(1, 1, "8 min", id="began since"), pytest.param(-51, 9, "1 h", id="began before")],
+)
+def test_what_is_over_says_when_it_ended_and_how_long_it_lasted(
+    began: int, at: int, lasted: str
+) -> None:
+    first, last = (START + timedelta(minutes=minute) for minute in (began, 9))
+    stalled = Alert(
+        fingerprint="f",
+        rule="GroupStalled",
+        check="stalled",
+        severity=AlertSeverity.CRITICAL,
+        labels={"cluster": "c", "group": "payments"},
+        state=State.RESOLVED,
+        started_at=first.timestamp(),
+        last_true_at=last.timestamp(),
+        what="payments is fine",
+        fired_at=first.timestamp(),
+        resolved_at=last.timestamp(),
+    )
+    (found,) = events.of_causes([stalled], START, zone=UTC, now=last)
+    assert found.at == START + timedelta(minutes=at)
+    assert found.sentence == f"Alert: payments stalled: over at 08:09, after {lasted}"
+    assert not events.of_causes([stalled], last + timedelta(minutes=1), zone=UTC, now=last)

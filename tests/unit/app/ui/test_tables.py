@@ -129,13 +129,22 @@ def test_a_change_by_minus_one_is_a_number() -> None:
     assert csv(frame, {"it": column}).splitlines()[1] == "-1.0"
 
 
-def test_a_file_is_named_by_what_it_lists_of_which_cluster_and_when() -> None:
+@pytest.mark.parametrize(
+    ("is_of_range", "name"),
+    [
+        pytest.param(True, "groups-eu_prod-6h-2026-11-20T1200.csv", id="of the chosen range"),
+        pytest.param(False, "groups-eu_prod-2026-11-20T1200.csv", id="of a time of its own"),
+    ],
+)
+def test_a_file_is_named_by_what_it_lists_of_which_cluster_and_when(
+    is_of_range: bool, name: str
+) -> None:
     class Chosen(Frame):
         cluster = "eu/prod"
         range = RANGES["6h"]
+        has_range = is_of_range
 
-    name = file_name("groups-table", cast(View, Chosen()))
-    assert name == "groups-eu_prod-6h-2026-11-20T1200.csv"
+    assert file_name("groups-table", cast(View, Chosen())) == name
 
 
 def test_two_columns_of_one_label_stay_two() -> None:

@@ -28,17 +28,24 @@ def test_a_range_of_which_little_is_known_says_how_much(
 
 
 @pytest.mark.parametrize(
-    ("seconds", "step_seconds", "said"),
+    ("seconds", "step_seconds", "is_late", "said"),
     [
-        pytest.param(120, 60, None, id="the minute that runs"),
-        pytest.param(300, 60, "Drawn up to 14:56", id="minutes late"),
-        pytest.param(5000, 3600, None, id="the hour that runs"),
-        pytest.param(60, 15, None, id="samples"),
+        pytest.param(120, 60, False, None, id="the minute that runs"),
+        pytest.param(
+            300,
+            60,
+            False,
+            "Drawn up to 14:56: the newest minute that is complete.",
+            id="minutes behind",
+        ),
+        pytest.param(2400, 60, True, "Drawn up to 14:21: history is late.", id="late"),
+        pytest.param(5000, 3600, False, None, id="the hour that runs"),
+        pytest.param(60, 15, False, None, id="samples"),
     ],
 )
 def test_lines_that_lag_behind_the_figures_say_where_they_end(
-    seconds: int, step_seconds: float, said: str | None
+    seconds: int, step_seconds: float, is_late: bool, said: str | None
 ) -> None:
-    found = drawn_up_to(NOW - timedelta(seconds=seconds), step_seconds, zone=UTC, now=NOW)
-    assert (found if said is None else (found or "")[: len(said)]) == said
-    assert drawn_up_to(None, step_seconds, zone=UTC, now=NOW) is None
+    last = NOW - timedelta(seconds=seconds)
+    assert drawn_up_to(last, step_seconds, zone=UTC, now=NOW, is_late=is_late) == said
+    assert drawn_up_to(None, step_seconds, zone=UTC, now=NOW, is_late=is_late) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -143,8 +144,46 @@ def test_the_state_of_a_section(status: str, now: float, label: str) -> None:
 def test_the_state_of_a_background_job(status: str, label: str) -> None:
     run = {"job": "history", "status": status, "started_at": at(0), "finished_at": at(1)}
     schema = {name: JOBS.polars_schema[name] for name in run}
-    found = health_view_model.job_rows(pl.DataFrame([run], schema=schema))
+    found = health_view_model.job_rows(pl.DataFrame([run], schema=schema), None)
     assert found["label"].to_list() == [[label]]
+
+
+@pytest.mark.parametrize(
+    ("job", "status", "label", "seconds"),
+    [
+        pytest.param("history", "ok", "● behind", 2940.0, id="it works, and is late"),
+        pytest.param("history", "failed", "✖ failed", 2940.0, id="it fails, and is late"),
+        pytest.param("derived", "ok", "✓ ok", 7.0, id="another job"),
+    ],
+)
+def test_a_history_job_that_is_late_is_not_well(
+    job: str, status: str, label: str, seconds: float
+) -> None:
+    run = {"job": job, "status": status, "started_at": at(0), "finished_at": at(1)}
+    run["delay_seconds"] = 7.0
+    schema = {name: JOBS.polars_schema[name] for name in run}
+    late = timedelta(minutes=49)
+    found = health_view_model.job_rows(pl.DataFrame([run], schema=schema), late)
+    assert found["label"].to_list() == [[label]]
+    assert found["delay_seconds"].to_list() == [seconds]
+
+
+@pytest.mark.parametrize(
+    ("status", "ago", "step"),
+    [
+        pytest.param("ok", 60, "It runs", id="it catches up"),
+        pytest.param("failed", 60, "It failed", id="it fails"),
+        pytest.param("ok", 900, "python -m spark_metrics run", id="it is away"),
+    ],
+)
+def test_what_to_do_about_late_history(status: str, ago: float, step: str) -> None:
+    run = {"job": "history", "status": status, "started_at": at(0), "finished_at": at(1)}
+    jobs = pl.DataFrame([run], schema={name: JOBS.polars_schema[name] for name in run})
+    late = timedelta(minutes=49)
+    said, found = health_view_model.late_history(jobs, late, at(1 + ago))
+    assert said == "behind by 49 min"
+    assert step in found
+    assert "spark_metrics run" in health_view_model.late_history(jobs.clear(), late, at(0))[1]
 
 
 def test_the_sentence_of_collection_health() -> None:

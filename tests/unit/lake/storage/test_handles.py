@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -51,3 +52,26 @@ def test_a_kept_handle_finds_the_newest_version_behind_a_log_that_was_cut(
     for version in range(3):
         Path(reader.uri(GROUPS), "_delta_log", f"{version:020}.json").unlink()
     assert groups(reader) == {"a", "b", "c", "d"}
+
+
+def test_a_log_in_which_nothing_changed_is_not_read_again(
+    settings: LakeSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append(settings, "a")
+    reader, looks = Lake(settings), 0
+    real = DeltaTable.update_incremental
+
+    def look(table: DeltaTable) -> None:
+        nonlocal looks
+        looks += 1
+        real(table)
+
+    monkeypatch.setattr(DeltaTable, "update_incremental", look)
+    log = Path(reader.uri(GROUPS), "_delta_log")
+    for _ in range(4):
+        assert groups(reader) == {"a"}
+    assert looks == 1, "once after it was opened"
+    changed = log.stat().st_mtime_ns
+    append(settings, "b")
+    os.utime(log, ns=(changed, changed))  # a clock is not as fine as two commits may be
+    assert groups(reader) == {"a", "b"}
