@@ -110,7 +110,7 @@ def _newest(found: pl.DataFrame) -> datetime | None:
 
 def _written(view: View, table: Table) -> pl.DataFrame | None:
     uri = _store(view).uri(table, view.cluster)
-    return _read(view.cache_key, uri, _version(uri), table.name, view.cluster, _store(view), table)
+    return _read(view.cache_key, uri, _version(uri), _store(view), table, view.cluster)
 
 
 def _store(view: View) -> VisibleCurrentStore:
@@ -128,12 +128,6 @@ def _version(uri: str) -> float:
 # Frames are never altered: all sessions share one, without a copy.
 @st.cache_resource(max_entries=128, show_spinner=False)
 def _read(
-    key: str,
-    uri: str,
-    version: float,
-    table: str,
-    cluster: str,
-    _store: CurrentStore,
-    _table: Table,
+    key: str, uri: str, version: float, _store: CurrentStore, _table: Table, _cluster: str
 ) -> pl.DataFrame | None:
-    return _store.read(_table, cluster)
+    return _store.read(_table, _cluster)

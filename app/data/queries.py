@@ -190,7 +190,7 @@ def changes_between(view: View, start: datetime, end: datetime) -> pl.DataFrame:
 
 def forget() -> None:
     """Read anew what is next asked for: something was added from here, or somebody wants to see."""
-    for kept in (_newest, _read, _derived):
+    for kept in (_newest, _newest_collections, _read, _derived):
         kept.clear()
 
 
@@ -257,10 +257,17 @@ def newest_collections(view: View) -> pl.DataFrame:
         Rows of ``collections``, source never null, section with the source's name where it is
         not Kafka itself.
     """
-    is_own = pl.col("source") == KAFKA
-    few = timedelta(seconds=max(_FEW_SECONDS, _FEW_POLLS * view.interval_seconds))
     # Every page asks: what lies far back, in many files, is read again now and then only.
     step = time.monotonic() // _BESIDE_SECONDS
+    return _newest_collections(view.cache_key, view.cluster, present.stamp(view), step, view)
+
+
+@st.cache_resource(ttl=15, max_entries=64, show_spinner=False)
+def _newest_collections(
+    uri: str, cluster: str, stamp: float, step: float, _view: View
+) -> pl.DataFrame:
+    view, is_own = _view, pl.col("source") == KAFKA
+    few = timedelta(seconds=max(_FEW_SECONDS, _FEW_POLLS * view.interval_seconds))
     beside = _read(view.cache_key, COLLECTIONS.name, view.cluster, SAMPLES_LENGTH, None, step, view)
     own = _named(recent(view, COLLECTIONS, few)).filter(is_own)
     # A poll of the future, by a clock that was wrong, is none of them.

@@ -24,8 +24,8 @@ def everywhere(view: View) -> Sequence[Incident]:
 
 
 def _of(view: View, rows: pl.DataFrame) -> Sequence[Incident]:
-    evaluations = rows.select("cluster", "evaluated_at").unique().sort("cluster").rows()
-    return _folded(view.cache_key, tuple(evaluations), rows)
+    evaluations = rows.group_by("cluster").agg(pl.col("evaluated_at").max())
+    return _folded(view.cache_key, tuple(sorted(evaluations.iter_rows())), rows)
 
 
 # Rows of an evaluation never change; incidents are never altered, so all sessions share them.
