@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import polars as pl
 
 from alerting.current.skew import Skew, skew
@@ -153,7 +155,7 @@ def _traffic(recent: pl.DataFrame, newest: pl.DataFrame) -> pl.DataFrame:
         _complete_sum(pl.col("arrival_per_second")),
     )
     found: list[Skew] = [
-        skew(dict(zip(numbers, per_second, strict=True)), span_seconds=span or 0.0)
+        _skew(dict(zip(numbers, per_second, strict=True)), span or 0.0)
         for numbers, per_second, span in by_topic.select(
             "partition", "rates", "span_seconds"
         ).iter_rows()
@@ -168,6 +170,13 @@ def _traffic(recent: pl.DataFrame, newest: pl.DataFrame) -> pl.DataFrame:
         ),
         pl.Series("_skew_unknown", [one.unknown_reason for one in found], dtype=pl.String),
     )
+
+
+def _skew(rates: Mapping[int, float | None], span_seconds: float) -> Skew:
+    """Return how unevenly a topic's traffic falls: an only partition has all, however little."""
+    if len(rates) == 1 and None not in rates.values():
+        return Skew(busiest=next(iter(rates)), busiest_ratio=1.0, even_ratio=1.0, hot=())
+    return skew(rates, span_seconds=span_seconds)
 
 
 def _complete_sum(value: pl.Expr) -> pl.Expr:

@@ -115,6 +115,10 @@ QUEUE = (Measure(name="ready", gold="ready"),)
 """Of samples: of queues there is no gold table."""
 
 
+NOT_WRITTEN = "No history of this time has been written yet"
+"""Older history there may be, and what was derived of it stands on the same page."""
+
+
 def merge(
     gold: pl.DataFrame,
     samples: pl.DataFrame,
@@ -143,13 +147,14 @@ def merge(
         History in steps of the range. While the samples reach back as far as the history does,
         the samples alone, in steps of a few seconds.
     """
+    is_unwritten = gold.is_empty()
     if not samples.is_empty():
         gold = observed(gold, chosen)
     first, first_sample = gold["window_start"].min(), samples[TIME].min()
     if first is None or _covers(first_sample, first):
         note = None
-        if first is None and first_sample is not None:
-            note = "No history has been written yet: these are the samples of the last minutes."
+        if is_unwritten and first_sample is not None:
+            note = f"{NOT_WRITTEN}: these are the samples of the last minutes."
         step = fine_step(poll_seconds)
         return History(
             frame=_over(in_steps(samples, keys, measures, step), step, now),

@@ -16,17 +16,30 @@ _MUCH = 0.1
 """A part of a range of which it is worth saying that nothing is known."""
 _LATE_STEPS = 1.5
 
+_PAGE_PIXELS = 600
+"""Of the width of a page in a window of 1024 pixels: the server does not know the window's."""
+_BESIDE_PIXELS = 80
+"""Of the width of a figure that are not the axis'."""
 
-def page_axis(view: View, history: History, events: tuple[ChartEvent, ...] = ()) -> Axis:
+
+def page_axis(
+    view: View, history: History, events: tuple[ChartEvent, ...] = (), *, part: float = 1.0
+) -> Axis:
     """Return the axis of a page's history, with its events and with what was generated of it.
 
     Args:
         view: The frame of the page.
         history: What the page draws.
         events: Marks for every figure.
+        part: How much of the page's width the narrowest figure has, but for phones.
     """
     axis = axis_from(view, history.first, step_seconds=history.step_seconds)
-    return replace(axis, events=events, generated_until=history.generated_until)
+    axis = replace(axis, events=events, generated_until=history.generated_until)
+    return axis if view.is_phone else replace(axis, pixels=_pixels(part))
+
+
+def _pixels(part: float) -> int:
+    return int(_PAGE_PIXELS * part) - _BESIDE_PIXELS
 
 
 def note_of(view: View, history: History) -> str | None:
@@ -106,4 +119,5 @@ def axis_between(
     view: View, start: datetime, end: datetime, events: tuple[ChartEvent, ...] = ()
 ) -> Axis:
     """Return an axis from one moment to another, however short the time between them is."""
-    return Axis(start=start, end=max(end, start + SHORTEST), zone=view.zone, events=events)
+    axis = Axis(start=start, end=max(end, start + SHORTEST), zone=view.zone, events=events)
+    return axis if view.is_phone else replace(axis, pixels=_pixels(1.0))

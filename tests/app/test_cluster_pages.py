@@ -38,6 +38,19 @@ def test_a_topic_with_a_hot_partition(open_page: Open, filled: Path) -> None:
     assert test.dataframe[0].value["group"].to_list() == ["sessions"]
 
 
+def test_a_topic_lists_its_own_changes_in_its_own_words(open_page: Open, filled: Path) -> None:
+    (changes,) = (
+        one.value
+        for one in open_page(filled, "topic", topic="payments").dataframe
+        if {"kind", "subject"} <= set(one.value.columns)
+    )
+    assert changes["detail"].to_list() == ["partitions of payments, and of 1 other topic"]
+
+
+def test_rates_of_topics_say_of_how_long_they_are_the_mean(open_page: Open, filled: Path) -> None:
+    assert "Rates are means of 10 min" in texts(open_page(filled, "topics"))
+
+
 def test_few_topics_are_lines_and_the_others_a_sum(open_page: Open, filled: Path) -> None:
     drawn = names(open_page(filled, "topics"), "topics-arriving")
     assert len(drawn) == 6 and drawn[-1].startswith("others (")

@@ -14,6 +14,8 @@ import streamlit as st
 from deltalake import write_deltalake
 from streamlit.testing.v1 import AppTest
 
+from app.style.charts.lines import colours_of
+from app.style.theme import LIGHT
 from config.load import load
 from lake.schemas.tables import (
     CHANGES,
@@ -60,6 +62,16 @@ def test_an_objective_that_all_have_is_said_once_and_no_column_is_cut(
         assert room - 20 <= sum(widths[one] for one in shown[: shown.index(last) + 1]) <= room
     assert shown.index("reason") < shown.index("advice") < shown.index("trend")
     assert max(widths, key=lambda name: widths[name]) == "reason"
+
+
+def test_a_group_has_the_same_colour_on_its_page_as_beside_others(
+    open_page: Open, filled: Path
+) -> None:
+    test = open_page(filled, "group", group="payments")
+    own = colours_of(["payments"], LIGHT)["payments"]
+    for key, name in (("group-lag", "lag"), ("group-time-lag", "time lag")):
+        (line,) = (one for one in figure(test, key)["data"] if one["name"] == name)
+        assert line["line"]["color"] == own
 
 
 def test_filters_narrow_the_list_and_say_so(open_page: Open, filled: Path) -> None:

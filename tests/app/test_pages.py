@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from lake.schemas.current import (
@@ -68,6 +69,28 @@ def test_a_filled_lake_gives_each_page_its_sentence(
     assert not test.subheader, "no step of headings is left out"
 
 
+FOLDED = {
+    "overview": {"Changes in the last hour"},
+    "topic": {"Partitions", "What changed", "Open transactions"},
+    "brokers": {"If one more broker fails", "Versions and settings", "What changed"},
+    "dead_letters": {"By exception"},
+}
+"""Parts of pages whose titles alone are seen on a phone."""
+
+
+@pytest.mark.parametrize("page", FOLDED)
+def test_a_phone_folds_what_its_first_screen_does_not_need(
+    open_page: Open, filled: Path, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    given = {page: DETAILS[page]} if page in DETAILS else {}
+    assert not FOLDED[page] & {one.label for one in open_page(filled, page, **given).expander}
+    monkeypatch.setattr(type(st.context), "headers", {"User-Agent": "Mobile"})
+    test = open_page(filled, page, **given)
+    calm(test)
+    folds = {one.label: one.proto.expanded for one in test.expander}
+    assert {folds.get(title) for title in FOLDED[page]} == {False}
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_a_lake_without_history_is_shown_from_samples(
     open_page: Open, without_history: Path, page: str
@@ -76,7 +99,7 @@ def test_a_lake_without_history_is_shown_from_samples(
     calm(test)
     assert PAGES[page] in test.title[0].value
     if page not in ("scaling", "health", "groups"):
-        assert "No history has been written yet" in texts(test)
+        assert "No history of this time has been written yet" in texts(test)
         assert len(test.get("plotly_chart")) >= 1
 
 

@@ -85,19 +85,29 @@ def test_another_theme_gives_charts_its_colours_at_once(watched: Watched) -> Non
     watched.check()
 
 
-def test_of_many_lines_to_act_on_the_third_is_opened_by_keyboard(watched: Watched) -> None:
+def test_each_line_to_act_on_has_its_sentence_whole_and_its_step(watched: Watched) -> None:
     watched.go("/?paused=true")
     rows = watched.page.locator("ul.items").first.locator("li.item:has(> .red)")
     rows.nth(4).wait_for()
-    second, third = (rows.nth(place).locator("> .step") for place in (1, 2))
-    assert second.is_visible() and third.is_hidden()
-    rows.nth(2).get_by_role("link").first.focus()
+    for row in rows.all():
+        assert row.locator("> .step").is_visible()
+        lines, cut = row.locator("> .why").evaluate(
+            """(why) => {
+                const text = document.createRange();
+                text.selectNodeContents(why);
+                const tops = [...text.getClientRects()].map((box) => Math.round(box.top));
+                return [new Set(tops).size, why.scrollWidth > why.clientWidth];
+            }"""
+        )
+        assert 1 <= lines <= 2 and not cut, row.inner_text()
+    first = rows.first
+    assert first.locator("> .more").is_hidden()
+    first.get_by_role("link").first.focus()
     watched.page.keyboard.press("Tab")
     watched.page.keyboard.press("Enter")
-    third.wait_for()
-    what = rows.nth(2).locator("> .what").inner_text()
-    opened = rows.nth(2).get_by_role("button", name=f"All of {what}", expanded=True)
-    assert opened.count() == 1
+    first.locator("> .more").wait_for()
+    what = first.locator("> .what").inner_text()
+    assert first.get_by_role("button", name=f"All of {what}", expanded=True).count() == 1
     watched.check()
 
 

@@ -110,7 +110,7 @@ def test_history_reaches_the_pages(demo: Demo, watched: Watched) -> None:
     watched.go(f"/group?group={KNOWN}")
     eventually(
         lambda: (
-            "No history has been written yet"
+            "No history of this time has been written yet"
             not in watched.page.get_by_test_id("stMain").inner_text()
         ),
         timeout_seconds=420,  # the first of its computations has all of the generated history

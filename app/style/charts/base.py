@@ -35,7 +35,8 @@ class ChartEvent:
     at: datetime
     text: str
     detail: str = ""  # said on hover
-    kind: Literal["act", "quiet"] = "quiet"  # ``act`` in red, ``quiet`` in grey
+    # ``act`` in red, others in grey; a label names ``act`` first, then ``main``.
+    kind: Literal["act", "main", "quiet"] = "quiet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +48,7 @@ class Axis:
     zone: tzinfo
     events: tuple[ChartEvent, ...] = ()
     generated_until: datetime | None = None  # what lies before was generated, not measured
-    # Its length on the screen, which the server does not know: that of half of a window of 1024
-    # pixels, and of a small phone.
+    # Its length on the screen, which the server does not know: that of a small phone.
     pixels: int = 220
 
     def local(self, moment: datetime) -> datetime:

@@ -102,7 +102,7 @@ def heatmap(
             )
         )
     put_time_axis(made, axis)
-    put_marks(made, axis, palette, labelled=False)
+    put_marks(made, axis, palette, rows=0)
     for shape in made.shapes:
         shape["layer"] = "above"  # the cells would cover it
     made.layout["hovermode"] = "closest"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from math import gcd, inf
 from zlib import crc32
 
 import plotly.graph_objects as go
 import polars as pl
 
 from app.style.charts.base import Axis, Plot, plain, plot, put_time_axis, top_and_others, with_gaps
-from app.style.charts.marks import put_marks
+from app.style.charts.marks import ROW_PIXELS, put_marks
 from app.style.format import duration, short
 from app.style.theme import Palette
 
@@ -45,6 +46,10 @@ class Ghost:
 
 
 _LEGEND_LINE = 19
+_ROW_PER = 100
+"""A second row of labels needs twice this height of a figure."""
+_AROUND = 95
+"""Pixels of a figure's height that are not the plot's."""
 _LEVEL_SEEN_RATIO = 0.2
 _BAND_SEEN_RATIO = 2.0
 """What is usual is drawn up to so many times the highest of what was, or of its own lower edge."""
@@ -91,8 +96,8 @@ def series_chart(
     """
     rows, names = top_and_others(frame, by=by, value=value, limit=limit)
     # A legend of several lines must not take its height from the plot.
-    height += _LEGEND_LINE * max(0, -(-len(names) // legend_columns) - 1)
-    made = plot(palette, height=height, y_title=y_title, log=log)
+    more = _LEGEND_LINE * max(0, -(-len(names) // legend_columns) - 1)
+    made = plot(palette, height=height + more, y_title=y_title, log=log)
     rows = with_gaps(rows, step_seconds=step_seconds, values=(value,), by=by)
     colours = colours_of(names[:limit], palette)
     for position, name in enumerate(names):
@@ -107,22 +112,42 @@ def series_chart(
             colour=colour,
             dash="dot" if is_rest else "solid",
         )
-    _fit_ticks(made)
     put_time_axis(made, axis)
-    put_marks(made, axis, palette)
+    label_rows = put_marks(made, axis, palette, rows=min(height // _ROW_PER, 2))
+    _fit(made, label_rows * ROW_PIXELS / (height - _AROUND))
     return made.done()
 
 
 def colours_of(names: Sequence[str], palette: Palette) -> dict[str, str]:
-    """Give each name the colour that it always has; of two that share one, the later moves on."""
-    free = list(palette.series)
-    found = {}
-    for name in sorted(names):
-        wished = palette.series[crc32(name.encode()) % len(palette.series)]
-        found[name] = wished if wished in free or not free else free[0]
-        if found[name] in free:
-            free.remove(found[name])
+    """Give each name the colour that follows from the name alone: on all charts the same.
+
+    Where two names of a chart have the same one, the earlier by name keeps it, and the other takes
+    the next in an order of its own that none of the others has. So no two lines of a chart are
+    alike, up to as many as there are colours.
+
+    What cannot hold with few colours: names that are never beside each other may share one, and a
+    name that steps aside does so only where the other is drawn, too.
+    """
+    ordered, found = sorted(names), dict[str, str]()
+    for name in ordered:
+        own = _preferred(name, palette)[0]
+        if own not in found.values():
+            found[name] = own
+    for name in ordered:
+        if name not in found:
+            wished = _preferred(name, palette)
+            free = [colour for colour in wished if colour not in found.values()]
+            found[name] = (free or wished)[0]
     return found
+
+
+def _preferred(name: str, palette: Palette) -> list[str]:
+    """Return the colours in a name's order: the same places of each palette."""
+    total = len(palette.series)
+    digest = crc32(name.encode())
+    steps = [step for step in range(1, total) if gcd(step, total) == 1]
+    step = steps[digest // total % len(steps)]
+    return [palette.series[(digest + place * step) % total] for place in range(total)]
 
 
 def columns_chart(
@@ -196,9 +221,9 @@ def columns_chart(
             dash=line.dash,
             steps=line.steps,
         )
-    _fit_ticks(made)
     put_time_axis(made, axis)
-    put_marks(made, axis, palette)
+    label_rows = put_marks(made, axis, palette, rows=min(height // _ROW_PER, 2))
+    _fit(made, label_rows * ROW_PIXELS / (height - _AROUND))
     return made.done()
 
 
@@ -268,16 +293,23 @@ def _add_line(
     )
 
 
-def _fit_ticks(made: Plot) -> None:
-    """Write small figures as they are: SI prefixes would make thousandths of them."""
-    cap = made.y.get("autorangeoptions", {}).get("clipmax", float("inf"))
+def _fit(made: Plot, part: float) -> None:
+    """Write small figures as they are, and leave a part of the plot above lines and levels.
+
+    SI prefixes would make thousandths of small figures. Labels of marks stand in that part.
+    """
+    cap = made.y.get("autorangeoptions", {}).get("clipmax", inf)
     heights = [abs(y) for trace in made.traces for y in trace["y"] if y is not None]
     drawn = [y for y in heights if y <= cap]
-    peak = max(drawn, default=0.0)
+    peak, is_log = max(drawn, default=0.0), made.y["type"] == "log"
     if peak < 10:
         made.y["tickformat"] = "~g"
-    if peak < 5 and made.y["type"] != "log" and all(float(y).is_integer() for y in drawn):
-        made.y.update(dtick=1, range=[0, max(1.0, peak) * 1.05])
+    if peak < 5 and not is_log and all(float(y).is_integer() for y in drawn):
+        made.y.update(dtick=1, range=[0, max(1.0, peak) * max(1.05, 1 / (1 - part))])
+    elif part and peak and cap == inf:
+        lowest = min(y for y in drawn if y > 0)
+        top = peak * (peak / lowest) ** (part / (1 - part)) if is_log else peak / (1 - part)
+        made.y["autorangeoptions"] = {"include": top}
 
 
 def _peak(frame: pl.DataFrame, column: str) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from unicodedata import east_asian_width
 
@@ -15,7 +15,10 @@ _NEAR = 120
 _LETTER_PIXELS = 5.6
 """Of the letters of a label, which are 11 pixels high: names are narrower, but for capitals."""
 _GAP_PIXELS = 8
+ROW_PIXELS = 17
+"""From one row of labels to the next."""
 _LABEL_LENGTH = 20
+_NAMED_FIRST = ("act", "main", "quiet")
 _HOVER_LENGTH = 110
 _HOVER_LINES = 8
 
@@ -28,6 +31,7 @@ class Label:
         first: Whose mark it stands at.
         is_left: Whether it stands to the left of that.
         span: From where to where, in pixels from the axis' start.
+        row: The row that it stands in, the upper one first.
     """
 
     events: Sequence[ChartEvent]
@@ -35,6 +39,7 @@ class Label:
     text: str
     is_left: bool
     span: tuple[float, float]
+    row: int = 0
 
 
 def clusters(events: Sequence[ChartEvent], near: timedelta) -> list[list[ChartEvent]]:
@@ -48,24 +53,46 @@ def clusters(events: Sequence[ChartEvent], near: timedelta) -> list[list[ChartEv
     return found
 
 
-def labels(marks: Iterable[Sequence[ChartEvent]], axis: Axis) -> list[Label]:
+def labels(marks: Iterable[Sequence[ChartEvent]], axis: Axis, rows: int = 1) -> list[Label]:
     """Return the labels of marks: none covers another or the end of the axis.
+
+    A mark has a label of its own where one of the rows has room, else the label before counts it.
 
     Args:
         marks: The events of each mark, in order of time.
         axis: The axis, with its length on the screen.
+        rows: So many rows of labels lie below each other.
     """
     found: list[Label] = []
     for together in marks:
-        found.append(_label(together, axis))
-        while len(found) > 1 and found[-1].span[0] < found[-2].span[1]:
-            last, before = found.pop(), found.pop()
-            found.append(_label([*before.events, *last.events], axis))
+        events = list(together)
+        while (label := _with_room(_label(events, axis), found, rows)) is None:
+            events = [*found.pop().events, *events]
+        found.append(label)
     return found
 
 
-def put_marks(made: Plot, axis: Axis, palette: Palette, *, labelled: bool = True) -> None:
-    """Draw the axis' events; a label tells on hover what it stands for."""
+def _with_room(label: Label, found: Sequence[Label], rows: int) -> Label | None:
+    """Return a label in the first row where it covers none; None: it would in each."""
+    for row in range(rows):
+        ends = [one.span[1] for one in found if one.row == row]
+        if not ends or label.span[0] >= ends[-1]:
+            return replace(label, row=row)
+    return None
+
+
+def put_marks(made: Plot, axis: Axis, palette: Palette, *, rows: int = 1) -> int:
+    """Draw the axis' events; a label tells on hover what it stands for.
+
+    Args:
+        made: The figure.
+        axis: Its time axis.
+        palette: The colours.
+        rows: Most rows of labels; none: marks are not labelled.
+
+    Returns:
+        How many rows of labels there are.
+    """
     length = axis.end - axis.start
     shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
     marks = clusters(shown, length / _NEAR)
@@ -79,11 +106,12 @@ def put_marks(made: Plot, axis: Axis, palette: Palette, *, labelled: bool = True
                 "layer": "below",
             }
         )
-    for label in labels(marks, axis) if labelled else ():
+    found = labels(marks, axis, rows) if rows else []
+    for label in found:
         made.notes.append(
             {
                 **{"x": axis.local(label.first.at), "y": 1, "yref": "paper"},
-                **{"showarrow": False, "yanchor": "top"},
+                **{"showarrow": False, "yanchor": "top", "yshift": -ROW_PIXELS * label.row},
                 "text": plain(label.text),
                 "hovertext": _hover(label.events, axis, length),
                 "xanchor": "right" if label.is_left else "left",
@@ -92,6 +120,7 @@ def put_marks(made: Plot, axis: Axis, palette: Palette, *, labelled: bool = True
                 "bgcolor": palette.ground,
             }
         )
+    return max((label.row + 1 for label in found), default=0)
 
 
 def _label(events: Sequence[ChartEvent], axis: Axis) -> Label:
@@ -111,7 +140,7 @@ def _label(events: Sequence[ChartEvent], axis: Axis) -> Label:
 
 
 def _first(events: Sequence[ChartEvent]) -> ChartEvent:
-    return next((one for one in events if one.kind == "act"), events[0])
+    return min(events, key=lambda one: _NAMED_FIRST.index(one.kind))
 
 
 def _colour(event: ChartEvent, palette: Palette) -> str:

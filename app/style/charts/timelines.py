@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import plotly.graph_objects as go
 import polars as pl
 
@@ -13,6 +15,8 @@ _ROW_PIXELS = 24
 _SHOWN = 20
 _NARROW = 14
 """So many letters of a name on a phone: a third of the width."""
+_PIXELS = 220
+"""Of the axis, at the least."""
 
 
 def shown_of(alerts: pl.DataFrame) -> str | None:
@@ -93,7 +97,8 @@ def timeline_chart(
         }
     )
     put_time_axis(made, axis)
-    put_marks(made, axis, palette)
+    # Names take their part of the width.
+    put_marks(made, replace(axis, pixels=min(axis.pixels, _PIXELS)), palette)
     made.layout.update(barmode="overlay", bargap=0.35, hovermode="closest")
     made.y.update(
         type="category",

@@ -55,13 +55,12 @@ export default function ({ data, parentElement }) {
   list.classList.toggle("lines", data.lines);
   list.classList.toggle("endless", data.items.every((item) => !item.until));
   const before = new Map([...list.children].map((child) => [child.dataset.id, child]));
-  const wanted = data.items.map((item, at) => {
+  const wanted = data.items.map((item) => {
     const said = JSON.stringify(item);
     const old = before.get(item.id);
     const isOpen = old?.classList.contains("open") ?? false;
     const made = old?.said === said ? old : row(item, isOpen, data.lines);
     made.said = said;
-    made.classList.toggle("compact", at >= data.whole);
     return made;
   });
   const stays = wanted.length === before.size && wanted.every((one, at) => list.children[at] === one);

@@ -70,7 +70,6 @@ def draw(
     key: str,
     alt: str,
     lines: bool = False,
-    compact_after: int | None = None,
 ) -> None:
     """Draw rows; a click on a link leaves for its page.
 
@@ -80,11 +79,9 @@ def draw(
         key: The list's name on the page.
         alt: What it lists, for those who do not see it.
         lines: Whether each row is a line that can be opened, where the window is wide enough.
-        compact_after: So many lines to act on have their step below them; None: all.
     """
-    whole = len(items) if compact_after is None else compact_after
     rows = [_as_data(item, view) for item in items]
-    _component(key=key, data={"alt": alt, "lines": lines, "whole": whole, "items": rows})
+    _component(key=key, data={"alt": alt, "lines": lines, "items": rows})
 
 
 def _as_data(item: Item, view: View) -> dict[str, Any]:

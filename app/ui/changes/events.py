@@ -7,7 +7,7 @@ This is the one place that turns rows into events; ``app.style.charts.marks`` dr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
@@ -21,7 +21,7 @@ from alerting.rules.lifecycle import Alert
 from alerting.rules.model import AlertSeverity
 from app.data.history import TIME
 from app.style.charts.base import ChartEvent
-from app.style.format import clock, count, duration
+from app.style.format import clock, count, duration, listing
 from lake import deploy_marks
 from lake.schemas.bronze import NAMED_TOPICS
 
@@ -90,6 +90,7 @@ _WORDS: dict[str, tuple[Sort, str]] = {
 """By kind: what the event is about, and its words; columns stand in braces."""
 MOVES = ("leaders moved", "isr shrunk", "isr expanded")
 """Kinds about partitions of several topics; ``topics`` names them."""
+_OF_BROKERS = ("broker missing", "broker back", "broker added", "broker unregistered")
 _BEGIN_WITH_WORDS = (Sort.BROKERS, Sort.LEADERS, Sort.SETTINGS, Sort.SCHEMAS, Sort.DEPLOYS)
 _LOSSES = ("broker missing", "unclean election", "log truncated")
 _SAID_BY_WORDS = ("before", "after")
@@ -98,6 +99,28 @@ _SAID_BY_WORDS = ("before", "after")
 def of_changes(rows: pl.DataFrame) -> list[Event]:
     """Return rows of ``cluster_events`` as events."""
     return [_of_change(row) for row in rows.sort("observed_at", "kind").iter_rows(named=True)]
+
+
+def of_changes_folded(rows: pl.DataFrame) -> list[Event]:
+    """Return rows of ``cluster_events`` as events: all moves of internal topics alone are one."""
+    every = pl.element().str.starts_with("__").all()
+    is_internal = (
+        (pl.col("kind").is_in(MOVES) & (pl.col("topics").list.len() > 0))
+        & pl.col("topics").list.eval(every).list.first()
+    ).fill_null(value=False)
+    internal = rows.filter(is_internal).sort("observed_at")
+    if internal.height < 2:
+        return of_changes(rows)
+    kinds = internal.group_by("kind").len().sort("kind").iter_rows()
+    return [
+        *of_changes(rows.filter(~is_internal)),
+        Event(
+            at=internal["observed_at"][0],
+            sort=Sort.LEADERS,
+            what=f"{internal.height} changes of internal topics",
+            detail=", ".join(f"{kind}: {number}" for kind, number in kinds),
+        ),
+    ]
 
 
 def _of_change(row: Mapping[str, Any]) -> Event:
@@ -338,12 +361,43 @@ def about(events: pl.DataFrame, group: str | None, topics: Sequence[str]) -> pl.
     # Of a broker with many topics not all are named.
     many = pl.col("topics").list.len() >= NAMED_TOPICS
     moved = pl.col("kind").is_in(MOVES) & ~many.fill_null(value=False)
-    return events.filter((_of_cluster() & ~moved) | _of_topics(topics) | is_group)
+    found = events.filter((_of_cluster() & ~moved) | _of_topics(topics) | is_group)
+    return _told_of(found, topics)
 
 
-def about_topic(events: pl.DataFrame, topic: str) -> pl.DataFrame:
-    """Return the rows of ``cluster_events`` that are about one topic or its schemas."""
-    return events.filter(_of_topics([topic]))
+def about_topic(events: pl.DataFrame, topic: str, brokers: Collection[int]) -> pl.DataFrame:
+    """Return the rows of ``cluster_events`` that are about one topic, its schemas or its brokers.
+
+    Args:
+        events: All of them.
+        topic: The topic.
+        brokers: Those that hold its replicas; none: they are unknown, and any may.
+    """
+    of_brokers = pl.col("kind").is_in(_OF_BROKERS)
+    if brokers:
+        of_brokers &= pl.col("subject").is_in([str(one) for one in brokers])
+    return _told_of(events.filter(_of_topics([topic]) | of_brokers), [topic])
+
+
+def _told_of(events: pl.DataFrame, topics: Collection[str]) -> pl.DataFrame:
+    """Let moves that several topics share name these: of all their partitions a few are told."""
+    rows = events.select("kind", "topics", "detail").iter_rows()
+    details = [
+        _shared(moved, topics) or detail if kind in MOVES and moved else detail
+        for kind, moved, detail in rows
+    ]
+    return events.with_columns(pl.Series("detail", details, dtype=pl.String))
+
+
+def _shared(moved: Sequence[str], topics: Collection[str]) -> str:
+    """Say whose partitions moved, some of these topics' among others; nothing of these alone."""
+    own = [topic for topic in moved if topic in topics]
+    others = len(moved) - len(own)
+    more = " or more" if len(moved) >= NAMED_TOPICS else ""
+    if not own:
+        return f"partitions of {len(moved)}{more} topics"
+    said = f"partitions of {listing(own)}"
+    return f"{said}, and of {others}{more} other topic{'s' * (others > 1)}" if others else ""
 
 
 def about_cluster(events: pl.DataFrame) -> pl.DataFrame:
@@ -385,7 +439,7 @@ def marks(events: Iterable[Event]) -> tuple[ChartEvent, ...]:
             at=one.at,
             text=one.what,
             detail=one.detail,
-            kind="act" if one.is_loss else "quiet",
+            kind="act" if one.is_loss else "main" if one.sort is Sort.BROKERS else "quiet",
         )
         for one in events
         if one.sort.value in chosen

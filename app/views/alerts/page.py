@@ -157,7 +157,9 @@ if open_alerts and view.viewer.operates:
         alert_forms.acknowledge(view, open_alerts)
 
 with components.section(
-    "History", help_text="What fired in the chosen range: causes, the newest first."
+    "History",
+    help_text="What fired in the chosen range: causes, the newest first.",
+    is_folded=view.is_phone,
 ):
     if not past:
         components.nothing(
@@ -208,7 +210,9 @@ with components.section(
             )
 
 if view.viewer.sees_all:
-    with components.section("Delivery", help_text="Whether notifications arrive."):
+    with components.section(
+        "Delivery", help_text="Whether notifications arrive.", is_folded=view.is_phone
+    ):
         targets = [target.name for target in view.settings.alerting.targets]
         if not targets and not health:
             components.nothing(

@@ -102,7 +102,7 @@ with components.section(
 
 left, right = st.columns([3, 2], gap="medium")
 if brokers["replicas"].count():
-    with left, components.section("Leaders and replicas by broker"):
+    with left, components.section("Leaders and replicas by broker", is_folded=view.is_phone):
         components.chart(
             stacked_bars(
                 brokers,
@@ -122,6 +122,7 @@ if brokers["replicas"].count():
         components.section(
             "If one more broker fails",
             help_text="Counted from the in-sync replicas as they are now.",
+            is_folded=view.is_phone,
         ),
     ):
         tables.show(
@@ -239,6 +240,7 @@ with components.guarded():
         with components.section(
             "How busy they are",
             help_text="What Prometheus tells of the brokers: rates of the last five minutes.",
+            is_folded=view.is_phone,
         ):
             tables.show(
                 of_brokers,
@@ -272,6 +274,7 @@ with components.guarded():
             "Client software",
             help_text="What clients say of themselves when they connect: name and version of "
             "their library.",
+            is_folded=view.is_phone,
         ):
             tables.show(
                 of_clients,
@@ -291,6 +294,7 @@ with components.guarded():
 with components.section(
     "Versions and settings",
     help_text="What administrators have set, read every five minutes.",
+    is_folded=view.is_phone,
 ):
     settings = queries.cluster_settings(view)
     if settings.is_empty():
@@ -354,7 +358,7 @@ with components.section(
                         noun="entries",
                     )
 
-with components.section("What changed"):
+with components.section("What changed", is_folded=view.is_phone):
     cluster_changes.draw(
         view,
         queries.cluster_events(view),

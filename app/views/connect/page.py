@@ -188,6 +188,7 @@ if not mirrors.is_empty():
         "MirrorMaker 2",
         help_text="Messages of the source cluster that are not copied yet, by the offsets that "
         "the connector commits: once a minute, unless configured otherwise.",
+        is_folded=view.is_phone,
     ):
         tables.show(
             view_model.mirror_rows(mirrors),

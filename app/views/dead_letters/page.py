@@ -5,7 +5,7 @@ import streamlit as st
 
 from app.data import history_queries, present, queries
 from app.data.context import current
-from app.style.charts.lines import Line, columns_chart, series_chart
+from app.style.charts.lines import Line, colours_of, columns_chart, series_chart
 from app.style.format import duration, escape, exact, per_minute, share, thin
 from app.ui import components, routes, tables
 from app.ui.changes import events, page_events
@@ -133,12 +133,19 @@ arrived = view_model.by_exception(DEAD_LETTERS.empty, 60.0)
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = history_queries.dead_letter_history(view).of("name", row["name"])
-    axis = page_axis(view, history, events.marks(page_events.of_cluster(view)))
+    marks = events.marks(page_events.of_cluster(view))
+    axis = page_axis(view, history, marks, part=0.6)
     with left, components.section("Arriving"):
         components.chart(
             columns_chart(
                 history.frame,
-                [Line(column="arrival_per_second", name="arriving")],
+                [
+                    Line(
+                        column="arrival_per_second",
+                        name="arriving",
+                        colour=colours_of([row["name"]], view.palette)[row["name"]],
+                    )
+                ],
                 axis=axis,
                 palette=view.palette,
                 step_seconds=history.step_seconds,
@@ -155,6 +162,7 @@ with components.guarded():
             "By exception",
             help_text="What arrived, shared out as the exceptions of the records that each poll "
             "sampled: an estimate, for a day at most.",
+            is_folded=view.is_phone,
         ),
     ):
         step = max(60.0, history.step_seconds)

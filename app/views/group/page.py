@@ -13,7 +13,7 @@ from app.data import history_queries, present, queries
 from app.data.context import current
 from app.data.history import GROUP as GROUP_MEASURES
 from app.style.charts.heatmaps import heatmap
-from app.style.charts.lines import Line, columns_chart
+from app.style.charts.lines import Line, colours_of, columns_chart
 from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
 from app.ui import components, group_list, incidents, open_alerts, routes, seasons, tables
 from app.ui.advice import current_advice, forecast
@@ -174,17 +174,18 @@ with components.guarded():
     with left_side, st.container(horizontal=True, vertical_alignment="center"):
         before = seasons.choice()
         marks = events.marks(page_events.of_group(view, group, row["topics"] or (), rebalances))
-    axis = page_axis(view, history if history.first else partitions, marks)
+    axis = page_axis(view, history if history.first else partitions, marks, part=0.6)
     with left_side:
-        for title, key, line, y_title, alt in (
-            ("Time lag", "time-lag", Line(column="time_lag_seconds", name="time lag"), "", "Age"),
-            ("Lag", "lag", Line(column="lag", name="lag"), "messages waiting", "Number"),
+        own = colours_of([group], view.palette)[group]
+        for title, key, column, y_title, alt in (
+            ("Time lag", "time-lag", "time_lag_seconds", "", "Age"),
+            ("Lag", "lag", "lag", "messages waiting", "Number"),
         ):
             with components.section(title, log_key=f"group-{key}-log") as log:
                 components.chart(
                     columns_chart(
                         history.frame,
-                        [line],
+                        [Line(column=column, name=title.lower(), colour=own)],
                         axis=axis,
                         palette=view.palette,
                         step_seconds=history.step_seconds,
@@ -194,7 +195,7 @@ with components.guarded():
                         band=seasons.band(usual["lag_max"], view) if key == "lag" else None,
                         ghost=seasons.ghost(
                             *(view, before, GROUP_HISTORY, "group", group),
-                            measure=MEASURES[line.column],
+                            measure=MEASURES[column],
                         ),
                         level=(f"objective {duration(objective)}", objective)
                         if key == "time-lag" and objective

@@ -122,7 +122,7 @@ with components.guarded():
     if group is not None:
         rebalances = queries.rebalances_between(place, group, first, until)
     are_known = True
-happened = [*events.of_changes(changes), *events.of_rebalances(rebalances)]
+happened = [*events.of_changes_folded(changes), *events.of_rebalances(rebalances)]
 found = view_model.steps(incident, happened, acknowledged)
 start, end = view_model.around(incident, happened, view.now)
 

@@ -91,7 +91,6 @@ if found:
                 incidents.items(causes, view, stored=stored),
                 view=view,
                 lines=True,
-                compact_after=view_model.with_steps(causes),
                 key=key,
                 alt=alt,
             )
@@ -136,7 +135,8 @@ if not cluster.is_empty():
             "Arriving",
             rate(now["arrival_per_second"]),
             delta="all topics",
-            help_text="Messages a second that all topics of the cluster receive.",
+            help_text="What all topics of the cluster receive: messages a second, the mean of the "
+            "last ten minutes.",
         )
         below, offline = now["under_min_isr"], now["offline"]
         components.tile(
@@ -180,7 +180,7 @@ with components.guarded():
         ),
     ):
         marks = events.marks(page_events.of_cluster(view))
-    axis = page_axis(view, past, marks)
+    axis = page_axis(view, past, marks, part=0.5)
     with left, components.section("Lag by group", log_key="overview-log") as log:
         lag_figure = series_chart(
             past.frame,
@@ -223,6 +223,7 @@ with components.guarded():
         with components.section(
             "What changed most in a week",
             help_text="Topics whose arrival differs most from the week before.",
+            is_folded=view.is_phone,
         ):
             tables.show(
                 contributing,
@@ -244,7 +245,7 @@ with components.guarded():
             if contributing["generated"].fill_null(value=False).any():
                 st.caption("Generated history is in it.")
 
-    with components.section("Changes in the last hour"):
+    with components.section("Changes in the last hour", is_folded=view.is_phone):
         changed = page_events.of_last_hour(view)
         if changed:
             shown, left_out = events.foremost(changed, CHANGES_SHOWN)

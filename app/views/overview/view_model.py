@@ -47,12 +47,6 @@ def shown(found: Sequence[Incident]) -> tuple[list[Incident], list[Incident]]:
     return list(found[:seen]), list(found[seen:])
 
 
-def with_steps(found: Sequence[Incident]) -> int:
-    """Return how many rows have their step below them: fewer where many are to be acted on."""
-    now = sum(1 for one in found if one.needs(AlertSeverity.CRITICAL))
-    return LISTED if now <= LISTED else LISTED // 2
-
-
 def folded(rest: Sequence[Incident]) -> str:
     """Say what is folded away: ``5 more: 3 to watch, 2 notes``."""
     badges = [badge_of(one) for one in rest]

@@ -10,7 +10,7 @@ from app.data import history_queries, present, queries, recent_samples, schema_r
 from app.data.context import current
 from app.data.history import TOPIC
 from app.style.charts.heatmaps import bars
-from app.style.charts.lines import Line, columns_chart
+from app.style.charts.lines import Line, colours_of, columns_chart
 from app.style.format import count, duration, escape, exact, rate, share, short, size, thin
 from app.ui import components, open_alerts, routes, seasons, tables, topic_list
 from app.ui.advice import current_advice, forecast
@@ -40,11 +40,13 @@ samples_of = PARTITIONS.empty
 with components.guarded():
     samples_of = queries.recent_of(view, PARTITIONS, "topic", topic, _RATES_OVER)
 hot = found["hot_partitions"] or []
+newest = at_newest_poll(samples_of)
+brokers = newest["replicas"].explode().drop_nulls().unique().to_list()
 rows = topic_list.partition_rows(
-    at_newest_poll(samples_of), recent_samples.latest_rates(samples_of, view.interval_seconds), hot
+    newest, recent_samples.latest_rates(samples_of, view.interval_seconds), hot
 )
 with heading, st.container(horizontal=True, vertical_alignment="center"):
-    st.title(escape(topic), anchor=False)
+    st.title(escape(topic), anchor=False, width="content")
     components.badge(topic_list.REPLICATION[found["replication"] or "unknown"])
 
 arriving = found["arrival_per_second"]
@@ -70,13 +72,13 @@ open_alerts.draw(view, "topic", topic)
 
 usual = seasons.season(view, "topic", topic, "arrival_per_second")
 with st.grid(6, min_column_width=124, gap="small"):
-    written, colour = seasons.delta(seasons.usual(usual, view.now), arriving, "all partitions")
+    written, colour = seasons.delta(seasons.usual(usual, view.now), arriving, "mean of 10 min")
     components.tile(
         "Arriving",
         rate(arriving),
         delta=written,
         colour=colour,
-        help_text="Mean of the newest minutes. Usual is the median of this hour of the week.",
+        help_text=f"{topic_list.WINDOW} Usual is the median of this hour of the week.",
     )
     components.tile(
         "Busiest partition",
@@ -109,12 +111,19 @@ with st.grid(6, min_column_width=124, gap="small"):
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = history_queries.topic_history(view, [topic])
-    axis = page_axis(view, history, events.marks(page_events.of_topic(view, topic)))
+    marks = events.marks(page_events.of_topic(view, topic))
+    axis = page_axis(view, history, marks, part=0.6)
     with left, components.section("Arriving", log_key="topic-log") as log:
         components.chart(
             columns_chart(
                 history.frame,
-                [Line(column="arrival_per_second", name="arriving")],
+                [
+                    Line(
+                        column="arrival_per_second",
+                        name="arriving",
+                        colour=colours_of([topic], view.palette)[topic],
+                    )
+                ],
                 axis=axis,
                 palette=view.palette,
                 step_seconds=history.step_seconds,
@@ -203,7 +212,7 @@ with components.section("Partitions", is_folded=view.is_phone):
                 badge_styles=list(topic_list.REPLICATION.values()),
                 width=135,
             ),
-            "arrival": Column("arriving", "rate"),
+            "arrival": Column("arriving", "rate", help=topic_list.WINDOW),
             "leader": Column("leader", "count", unknown="none"),
             "replicas": Column("replicas"),
             "in_sync_replicas": Column("in sync", help="In-sync replicas (ISR)."),
@@ -225,6 +234,7 @@ if not tiers.is_empty():
         "Tiered storage",
         help_text="Closed segments are copied to remote storage, and leave the disks when local "
         "retention says so. Records of the open segment are always among those not copied.",
+        is_folded=view.is_phone,
     ):
         st.markdown(topic_list.tier_sentence(tiers))
         tables.show(
@@ -251,6 +261,7 @@ if schema_registry.is_watched(view):
         "Schemas",
         help_text="Subjects of the Schema Registry that are named after the topic, as "
         "TopicNameStrategy does. A change of version or compatibility is among what changed.",
+        is_folded=view.is_phone,
     ):
         subjects = schema_registry.subjects(view).filter(pl.col("topic") == topic)
         if subjects.is_empty():
@@ -283,6 +294,7 @@ with components.guarded():
         with components.section(
             "Open transactions",
             help_text="Open for more than a minute. Readers of committed records wait behind them.",
+            is_folded=view.is_phone,
         ):
             tables.show(
                 transactions,
@@ -305,7 +317,7 @@ with components.guarded():
 with components.section("What changed", is_folded=view.is_phone):
     cluster_changes.draw(
         view,
-        events.about_topic(queries.cluster_events(view), topic),
+        events.about_topic(queries.cluster_events(view), topic, brokers),
         key="topic-changes",
         nothing="Nothing was seen to change",
     )

@@ -48,7 +48,9 @@ if hot.height:
     detail += f"{count(hot.height, 'topic')} with a hot partition. "
 without = int((external["groups"] == 0).sum())
 if without:
-    detail += f"{count(without, 'topic')} that no group reads."
+    detail += f"{count(without, 'topic')} that no group reads. "
+if rates.len():
+    detail += "Rates are means of 10 min."
 components.headline(title, detail or None)
 
 with components.filters(view):
@@ -88,7 +90,7 @@ else:
         listed,
         {
             "topic": Column("topic", width=170, opens=(routes.TOPIC, "topic"), pinned=True),
-            "arrival_per_second": Column("arriving", "rate", width=78),
+            "arrival_per_second": Column("arriving", "rate", help=topic_list.WINDOW, width=78),
             "trend": Column(
                 "trend", "trend", width=80, help="Arrivals measured in the chosen range."
             ),
@@ -155,6 +157,7 @@ if schema_registry.is_watched(view):
     with components.section(
         "Schema Registry",
         help_text="Levels that hold for subjects without their own, and all subjects.",
+        is_folded=view.is_phone,
     ):
         registries = schema_registry.registries(view)
         if registries.is_empty():

@@ -11,6 +11,7 @@ import pytest
 
 from alerting.current.rows import alert_rows, current_rows
 from alerting.current.state import EvaluationInMemory
+from alerting.current.topics import newest_partitions, topic_rows
 from alerting.evaluate.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
 from alerting.evaluate.observations import observe
 from alerting.inputs.frames import Frames
@@ -386,3 +387,20 @@ def test_a_cluster_without_kafka_has_the_rows_that_the_long_way_gives(
     for table, expected in long.items():
         assert short[table].schema == table.polars_schema
         assert short[table].equals(expected), table.name
+
+
+def test_an_only_partition_has_all_however_little_arrives() -> None:
+    series = (("one", 0), ("two", 0), ("two", 1))
+    polls = [
+        rows(
+            PARTITIONS,
+            *({"topic": topic, "partition": number, "log_end": end} for topic, number in series),
+            ago=15.0 - end,
+        )
+        for end in (0, 15)
+    ]
+    frames = Frames(cluster="c", now=NOW.timestamp(), tables={PARTITIONS.name: pl.concat(polls)})
+    found = topic_rows(frames, newest_partitions(frames), READERS.empty).sort("topic")
+    one, two = found.select("busiest_ratio", "hot_partitions", "unknown_reason").rows()
+    assert one == (1.0, [], None)
+    assert two[:2] == (None, None) and "too few" in two[2]

@@ -78,6 +78,12 @@ def test_without_history_the_samples_stand_in_and_say_so() -> None:
     assert "No history" in found.note
 
 
+def test_generated_history_is_history_that_has_been_written() -> None:
+    found = merged(gold(7, 8, generated=2), samples(s130=4, s150=6))
+    assert found.frame["lag"].to_list() == [4, 6]
+    assert found.note is None
+
+
 def test_nothing_at_all_needs_no_note() -> None:
     found = merged(gold(), samples())
     assert found.frame.is_empty()

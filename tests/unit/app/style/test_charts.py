@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
-from math import dist
+from math import dist, log10
 from zoneinfo import ZoneInfo
 
 import polars as pl
@@ -129,10 +129,48 @@ def test_severities_of_a_timeline_differ_by_more_than_their_colour() -> None:
 
 
 def test_a_colour_stays_with_its_name() -> None:
-    few, many = colours_of(["a", "z"], LIGHT), colours_of(["z", "m", "a"], LIGHT)
-    assert few["a"] == many["a"]
-    assert len(set(colours_of([f"g{number}" for number in range(10)], LIGHT).values())) == 10
-    assert len(colours_of([f"g{number}" for number in range(12)], LIGHT)) == 12
+    names = [f"g{number}" for number in range(40)]
+    own = {name: colours_of([name], LIGHT)[name] for name in names}
+    for first in range(31):
+        beside = colours_of(names[first : first + 10], LIGHT)
+        assert len(set(beside.values())) == 10, "no two lines are alike"
+        for colour in {own[name] for name in beside}:
+            keeps = min(name for name in beside if own[name] == colour)
+            assert beside[keeps] == colour, "only one of two that share it steps aside"
+    one, two = next(pair for pair in combinations(names, 2) if own[pair[0]] == own[pair[1]])
+    assert colours_of([two, one], LIGHT) == colours_of([one, two], LIGHT)
+    assert len(colours_of(names[:12], LIGHT)) == 12
+
+
+@pytest.mark.parametrize("values", [[30.0, 70.0, 40.0], [1.0, 2.0, 1.0]], ids=["many", "few"])
+@pytest.mark.parametrize("log", [False, True])
+def test_labels_of_marks_stand_above_lines_and_levels(values: list[float], log: bool) -> None:
+    level = max(values) * 2
+    marks = [ChartEvent(at=START + timedelta(minutes=at), text="e" * 20) for at in (5, 8, 50)]
+
+    def top(*events: ChartEvent) -> float:
+        made = columns_chart(
+            frame(a=values),
+            [Line(column="lag", name="lag")],
+            axis=replace(AXIS, events=events, pixels=300),
+            palette=LIGHT,
+            step_seconds=60,
+            y_title="messages",
+            level=("objective", level),
+            height=240,
+            log=log,
+        )
+        axis = made.layout.yaxis
+        return float(axis.range[1] if axis.range else axis.autorangeoptions.include or level)
+
+    def share_above(*events: ChartEvent) -> float:
+        low = min(values) if log else 0.0
+        whole, drawn = (log10(one / low) if log else one for one in (top(*events), level))
+        return 1 - drawn / whole
+
+    assert share_above() < 0.06
+    for number, pixels in ((1, 17), (2, 34)):
+        assert share_above(*marks[:number]) * (240 - 95) == pytest.approx(pixels, abs=3)
 
 
 def test_holes_are_left_open() -> None:

@@ -23,8 +23,8 @@ def event(minute: float, text: str = "e", *, is_act: bool = False, detail: str =
     return ChartEvent(at=at, text=text, detail=detail, kind="act" if is_act else "quiet")
 
 
-def labelled(axis: Axis, *events: ChartEvent) -> list[Label]:
-    return labels([[one] for one in events], axis)
+def labelled(axis: Axis, *events: ChartEvent, rows: int = 1) -> list[Label]:
+    return labels([[one] for one in events], axis, rows)
 
 
 def said(found: Sequence[Label]) -> list[str]:
@@ -44,14 +44,33 @@ def test_a_label_takes_in_those_that_it_would_cover(pixels: int, texts: list[str
     assert said(labelled(replace(AXIS, pixels=pixels), *events)) == texts
 
 
+def test_a_second_row_has_room_for_more_marks() -> None:
+    names = ("broker 2 lost", "deploy", "topic a appeared", "broker 2 back")
+    events = [event(5 + number * 8, name) for number, name in enumerate(names)]
+    axis = replace(AXIS, pixels=560)
+    one, two = (labelled(axis, *events, rows=rows) for rows in (1, 2))
+    assert said(one) == ["broker 2 lost +1", "topic a appeared +1"]
+    assert (said(two), [label.row for label in two]) == (list(names), [0, 1, 0, 1])
+
+
+def test_the_return_of_a_broker_is_named_before_others_but_for_a_loss() -> None:
+    at = START + timedelta(minutes=4)
+    back = ChartEvent(at=at, text="broker 2 back", kind="main")
+    (label,) = labelled(AXIS, event(2, "leaders: 1 → 2"), back, event(6, "e"))
+    assert (label.text, label.first) == ("broker 2 back +2", back)
+    (label,) = labelled(AXIS, back, event(5, "broker 3 lost", is_act=True))
+    assert label.text == "broker 3 lost +1"
+
+
 def test_a_label_is_of_what_is_worst_among_its_events() -> None:
     (label,) = labelled(AXIS, event(2, "quiet"), event(4, "lost", is_act=True), event(6, "also"))
     assert label.text == "lost +2"
     assert label.first.at == START + timedelta(minutes=4)
 
 
+@pytest.mark.parametrize("rows", [1, 2])
 @pytest.mark.parametrize("pixels", [220, 300, 700])
-def test_no_label_covers_another_or_the_edge(pixels: int) -> None:
+def test_no_label_covers_another_or_the_edge(pixels: int, rows: int) -> None:
     seeded = random.Random(pixels)  # noqa: S311 (places, no secret)
     axis = replace(AXIS, pixels=pixels)
     for _ in range(300):
@@ -60,9 +79,11 @@ def test_no_label_covers_another_or_the_edge(pixels: int) -> None:
             event(minute, "x" * seeded.randint(1, 40), is_act=seeded.random() < 0.3)
             for minute in minutes
         ]
-        found = labelled(axis, *events)
+        found = labelled(axis, *events, rows=rows)
         assert all(0 <= one.span[0] and one.span[1] <= pixels for one in found)
-        assert all(one.span[1] <= other.span[0] for one, other in itertools.pairwise(found))
+        for row in range(rows):
+            here = [one for one in found if one.row == row]
+            assert all(one.span[1] <= other.span[0] for one, other in itertools.pairwise(here))
         assert [one for label in found for one in label.events] == events, "each is told of"
 
 

@@ -115,6 +115,8 @@ HAPPENED = rows(
     {"kind": "deploy", "subject": "a", "group": "billing"},
     {"kind": "deploy", "subject": "b", "topic": "other"},
     {"kind": "deploy", "subject": "c"},
+    {"kind": "broker missing", "subject": "1"},
+    {"kind": "broker back", "subject": "2"},
 )
 
 
@@ -123,10 +125,63 @@ def places(found: pl.DataFrame) -> list[int]:
 
 
 def test_what_concerns_a_topic_a_group_the_cluster() -> None:
-    assert places(events.about_topic(HAPPENED, "orders")) == [0, 2, 6]
-    assert places(events.about(HAPPENED, "billing", ["orders"])) == [0, 2, 4, 5, 6, 8, 9, 11]
-    assert places(events.about(HAPPENED, None, ["other"])) == [1, 2, 3, 4, 5, 8, 10, 11]
-    assert places(events.about_cluster(HAPPENED)) == [2, 3, 4, 5, 8, 9, 10, 11]
+    assert places(events.about_topic(HAPPENED, "orders", [2, 3])) == [0, 2, 6, 13]
+    assert places(events.about_topic(HAPPENED, "orders", [])) == [0, 2, 6, 12, 13]
+    of_cluster = [8, 11, 12, 13]
+    assert places(events.about(HAPPENED, "billing", ["orders"])) == sorted(
+        [*of_cluster, 0, 2, 4, 5, 6, 9]
+    )
+    assert places(events.about(HAPPENED, None, ["other"])) == sorted(
+        [*of_cluster, 1, 2, 3, 4, 5, 10]
+    )
+    assert places(events.about_cluster(HAPPENED)) == sorted([*of_cluster, 2, 3, 4, 5, 9, 10])
+
+
+OFFSETS = "__consumer_offsets"
+
+
+@pytest.mark.parametrize(
+    ("moved", "detail"),
+    [
+        pytest.param(["orders"], "50 partitions: a-0", id="its own alone"),
+        pytest.param(
+            [OFFSETS, "orders", "x"],
+            "partitions of orders, and of 2 other topics",
+            id="among others",
+        ),
+        pytest.param(
+            [*MANY[1:], "orders"],
+            f"partitions of orders, and of {NAMED_TOPICS - 1} or more other topics",
+            id="among more than are named",
+        ),
+    ],
+)
+def test_what_moved_among_others_names_no_other_topic(moved: list[str], detail: str) -> None:
+    given = rows({"kind": "leaders moved", "topics": moved, "detail": "50 partitions: a-0"})
+    assert events.about_topic(given, "orders", [])["detail"].to_list() == [detail]
+    assert events.about(given, None, ["orders"])["detail"].to_list() == [detail]
+
+
+def test_what_may_be_among_many_names_no_other_topic() -> None:
+    given = rows({"kind": "leaders moved", "topics": MANY, "detail": "50 partitions: a-0"})
+    (told,) = events.about(given, None, ["orders"])["detail"]
+    assert told == f"partitions of {NAMED_TOPICS} or more topics"
+
+
+def test_moves_of_internal_topics_are_one_event() -> None:
+    given = (
+        {"kind": "broker missing", "subject": "2"},
+        {"kind": "isr shrunk", "topics": [OFFSETS]},
+        {"kind": "isr expanded", "topics": [OFFSETS, "__transaction_state"]},
+        {"kind": "isr shrunk", "topics": [OFFSETS]},
+        {"kind": "isr shrunk", "topics": [OFFSETS, "orders"]},
+        {"kind": "isr shrunk", "topics": None},
+    )
+    lost, *shrunk, internal = events.of_changes_folded(rows(*given))
+    assert (lost.what, len(shrunk)) == ("broker 2 lost", 2)
+    assert internal.sentence == "3 changes of internal topics: isr expanded: 1, isr shrunk: 2"
+    assert internal.at == START + timedelta(minutes=1)
+    assert len(events.of_changes_folded(rows(*given[:2]))) == 2, "a single one stays itself"
 
 
 def test_brokers_by_their_number_where_nothing_names_them_any_more() -> None:

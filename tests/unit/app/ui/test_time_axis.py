@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.ui.time_axis import drawn_up_to, how_much
+from app.data.context import View
+from app.data.history import CLUSTER, History
+from app.data.history_queries import nothing_yet
+from app.ui.time_axis import drawn_up_to, how_much, page_axis
 
 NOW = datetime(2026, 11, 25, 15, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -49,3 +53,10 @@ def test_lines_that_lag_behind_the_figures_say_where_they_end(
     last = NOW - timedelta(seconds=seconds)
     assert drawn_up_to(last, step_seconds, zone=UTC, now=NOW, is_late=is_late) == said
     assert drawn_up_to(None, step_seconds, zone=UTC, now=NOW, is_late=is_late) is None
+
+
+def test_labels_of_marks_have_the_room_of_their_figure(view: View) -> None:
+    nothing = History(frame=nothing_yet(CLUSTER), step_seconds=60)
+    whole, half = (page_axis(view, nothing, part=part).pixels for part in (1.0, 0.5))
+    phone = page_axis(replace(view, is_phone=True), nothing, part=0.5).pixels
+    assert whole > 2 * half >= 2 * phone
