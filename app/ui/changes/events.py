@@ -7,7 +7,7 @@ This is the one place that turns rows into events; ``app.style.charts.marks`` dr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from enum import StrEnum
@@ -21,9 +21,8 @@ from alerting.rules.lifecycle import Alert
 from alerting.rules.model import AlertSeverity
 from app.data.history import TIME
 from app.style.charts.base import ChartEvent
-from app.style.format import clock, count, duration, listing
+from app.style.format import clock, count, duration
 from lake import deploy_marks
-from lake.schemas.bronze import NAMED_TOPICS
 
 STANDS_AFTER = timedelta(minutes=5)
 """A change that is undone sooner was none, such as a member that joins while a broker is lost."""
@@ -90,7 +89,6 @@ _WORDS: dict[str, tuple[Sort, str]] = {
 """By kind: what the event is about, and its words; columns stand in braces."""
 MOVES = ("leaders moved", "isr shrunk", "isr expanded")
 """Kinds about partitions of several topics; ``topics`` names them."""
-_OF_BROKERS = ("broker missing", "broker back", "broker added", "broker unregistered")
 _BEGIN_WITH_WORDS = (Sort.BROKERS, Sort.LEADERS, Sort.SETTINGS, Sort.SCHEMAS, Sort.DEPLOYS)
 _LOSSES = ("broker missing", "unclean election", "log truncated")
 _SAID_BY_WORDS = ("before", "after")
@@ -347,79 +345,6 @@ def _rank(one: Event) -> int:
 def of_advice(at: datetime, what: str) -> Event:
     """Return what became of advice as an event."""
     return Event(at=at, sort=Sort.ADVICE, what=what)
-
-
-def about(events: pl.DataFrame, group: str | None, topics: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of ``cluster_events`` that concern a group or topics, or the whole cluster.
-
-    Args:
-        events: All of them.
-        group: A group; None: topics alone.
-        topics: Topics, such as those that the group reads.
-    """
-    is_group = (pl.col("group") == (group or "")).fill_null(value=False)
-    # Of a broker with many topics not all are named.
-    many = pl.col("topics").list.len() >= NAMED_TOPICS
-    moved = pl.col("kind").is_in(MOVES) & ~many.fill_null(value=False)
-    found = events.filter((_of_cluster() & ~moved) | _of_topics(topics) | is_group)
-    return _told_of(found, topics)
-
-
-def about_topic(events: pl.DataFrame, topic: str, brokers: Collection[int]) -> pl.DataFrame:
-    """Return the rows of ``cluster_events`` that are about one topic, its schemas or its brokers.
-
-    Args:
-        events: All of them.
-        topic: The topic.
-        brokers: Those that hold its replicas; none: they are unknown, and any may.
-    """
-    of_brokers = pl.col("kind").is_in(_OF_BROKERS)
-    if brokers:
-        of_brokers &= pl.col("subject").is_in([str(one) for one in brokers])
-    return _told_of(events.filter(_of_topics([topic]) | of_brokers), [topic])
-
-
-def _told_of(events: pl.DataFrame, topics: Collection[str]) -> pl.DataFrame:
-    """Let moves that several topics share name these: of all their partitions a few are told."""
-    rows = events.select("kind", "topics", "detail").iter_rows()
-    details = [
-        _shared(moved, topics) or detail if kind in MOVES and moved else detail
-        for kind, moved, detail in rows
-    ]
-    return events.with_columns(pl.Series("detail", details, dtype=pl.String))
-
-
-def _shared(moved: Sequence[str], topics: Collection[str]) -> str:
-    """Say whose partitions moved, some of these topics' among others; nothing of these alone."""
-    own = [topic for topic in moved if topic in topics]
-    others = len(moved) - len(own)
-    more = " or more" if len(moved) >= NAMED_TOPICS else ""
-    if not own:
-        return f"partitions of {len(moved)}{more} topics"
-    said = f"partitions of {listing(own)}"
-    return f"{said}, and of {others}{more} other topic{'s' * (others > 1)}" if others else ""
-
-
-def about_cluster(events: pl.DataFrame) -> pl.DataFrame:
-    """Return those about the cluster as a whole, its brokers and users, and all deploys."""
-    return events.filter(_of_cluster() | (pl.col("kind") == deploy_marks.KIND))
-
-
-def _of_cluster() -> pl.Expr:
-    about_one = pl.col("topic").is_not_null() | pl.col("group").is_not_null()
-    return ~about_one & ~pl.col("kind").str.starts_with("schema ")
-
-
-def _of_topics(topics: Sequence[str]) -> pl.Expr:
-    subjects = [f"{topic}-{part}" for topic in topics for part in ("key", "value")]
-    of_registry = pl.col("subject").str.replace(r"^:\.[^:]*:", "")
-    is_subject = pl.col("kind").str.starts_with("schema ")
-    named = pl.col("topics").list.set_intersection(pl.lit(list(topics), pl.List(pl.String)))
-    return (
-        pl.col("topic").is_in(list(topics)).fill_null(value=False)
-        | (named.list.len() > 0).fill_null(value=False)
-        | (is_subject & of_registry.is_in(subjects).fill_null(value=False))
-    )
 
 
 def marks(events: Iterable[Event]) -> tuple[ChartEvent, ...]:

@@ -14,7 +14,7 @@ from app.data import alert_store, history_queries, present, queries
 from app.data.context import View
 from app.ui import components, incidents, present_incidents
 from app.ui.advice import advice_history
-from app.ui.changes import events
+from app.ui.changes import events, relevant
 from app.ui.changes.events import Event
 from lake.schemas.current import RECENT_CHANGES
 from scaling.advice.follow_up import Followed
@@ -112,7 +112,7 @@ def _advised(view: View, groups: Sequence[str]) -> dict[str, tuple[int, datetime
 def _changes(view: View, about: tuple[str | None, Sequence[str]] | None) -> list[Event]:
     with components.guarded():
         rows = queries.cluster_events(view)
-        found = events.about_cluster(rows) if about is None else events.about(rows, *about)
+        found = relevant.about_cluster(rows) if about is None else relevant.about(rows, *about)
         return events.of_changes(found)
     return []
 

@@ -14,7 +14,7 @@ from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.format import duration, escape, thin
 from app.ui import alert_forms, components, incidents, open_incidents, routes, tables
 from app.ui.alert_list import moment
-from app.ui.changes import events
+from app.ui.changes import events, relevant
 from app.ui.tables import Column
 from app.ui.time_axis import axis_between, note_of
 from app.views.incident import lag, view_model
@@ -117,7 +117,7 @@ with components.guarded():
     changes = queries.changes_between(place, first, until)
     is_of_cluster = group is None and not topics
     changes = (
-        events.about_cluster(changes) if is_of_cluster else events.about(changes, group, topics)
+        relevant.about_cluster(changes) if is_of_cluster else relevant.about(changes, group, topics)
     )
     if group is not None:
         rebalances = queries.rebalances_between(place, group, first, until)

@@ -14,7 +14,7 @@ from app.style.charts.lines import Line, colours_of, columns_chart
 from app.style.format import count, duration, escape, exact, rate, share, short, size, thin
 from app.ui import components, open_alerts, routes, seasons, tables, topic_list
 from app.ui.advice import current_advice, forecast
-from app.ui.changes import cluster_changes, events, page_events
+from app.ui.changes import cluster_changes, events, page_events, relevant
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import DASH, NEVER, Column
 from app.ui.time_axis import note_of, page_axis
@@ -317,7 +317,7 @@ with components.guarded():
 with components.section("What changed", is_folded=view.is_phone):
     cluster_changes.draw(
         view,
-        events.about_topic(queries.cluster_events(view), topic, brokers),
+        relevant.about_topic(queries.cluster_events(view), topic, brokers),
         key="topic-changes",
         nothing="Nothing was seen to change",
     )

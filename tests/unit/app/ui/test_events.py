@@ -11,7 +11,7 @@ import pytest
 
 from alerting.rules.lifecycle import Alert, State, Told
 from alerting.rules.model import AlertSeverity
-from app.ui.changes import events
+from app.ui.changes import events, relevant
 from app.ui.changes.events import Event, Sort
 from lake.schemas.bronze import NAMED_TOPICS
 from lake.schemas.current import RECENT_CHANGES
@@ -125,16 +125,16 @@ def places(found: pl.DataFrame) -> list[int]:
 
 
 def test_what_concerns_a_topic_a_group_the_cluster() -> None:
-    assert places(events.about_topic(HAPPENED, "orders", [2, 3])) == [0, 2, 6, 13]
-    assert places(events.about_topic(HAPPENED, "orders", [])) == [0, 2, 6, 12, 13]
+    assert places(relevant.about_topic(HAPPENED, "orders", [2, 3])) == [0, 2, 6, 13]
+    assert places(relevant.about_topic(HAPPENED, "orders", [])) == [0, 2, 6, 12, 13]
     of_cluster = [8, 11, 12, 13]
-    assert places(events.about(HAPPENED, "billing", ["orders"])) == sorted(
+    assert places(relevant.about(HAPPENED, "billing", ["orders"])) == sorted(
         [*of_cluster, 0, 2, 4, 5, 6, 9]
     )
-    assert places(events.about(HAPPENED, None, ["other"])) == sorted(
+    assert places(relevant.about(HAPPENED, None, ["other"])) == sorted(
         [*of_cluster, 1, 2, 3, 4, 5, 10]
     )
-    assert places(events.about_cluster(HAPPENED)) == sorted([*of_cluster, 2, 3, 4, 5, 9, 10])
+    assert places(relevant.about_cluster(HAPPENED)) == sorted([*of_cluster, 2, 3, 4, 5, 9, 10])
 
 
 OFFSETS = "__consumer_offsets"
@@ -158,13 +158,13 @@ OFFSETS = "__consumer_offsets"
 )
 def test_what_moved_among_others_names_no_other_topic(moved: list[str], detail: str) -> None:
     given = rows({"kind": "leaders moved", "topics": moved, "detail": "50 partitions: a-0"})
-    assert events.about_topic(given, "orders", [])["detail"].to_list() == [detail]
-    assert events.about(given, None, ["orders"])["detail"].to_list() == [detail]
+    assert relevant.about_topic(given, "orders", [])["detail"].to_list() == [detail]
+    assert relevant.about(given, None, ["orders"])["detail"].to_list() == [detail]
 
 
 def test_what_may_be_among_many_names_no_other_topic() -> None:
     given = rows({"kind": "leaders moved", "topics": MANY, "detail": "50 partitions: a-0"})
-    (told,) = events.about(given, None, ["orders"])["detail"]
+    (told,) = relevant.about(given, None, ["orders"])["detail"]
     assert told == f"partitions of {NAMED_TOPICS} or more topics"
 
 
