@@ -42,7 +42,7 @@ ROW_LIMIT = 1000
 
 _ROW_PIXELS = 31
 _CARDS = 20
-"""Most rows that a phone shows, a card each; the file has all."""
+"""Rows that a phone shows at once, a card each; the file has all."""
 _SEEN = 4
 """So many short columns of a card are seen; the others are folded."""
 _LABELLED = 40
@@ -103,6 +103,7 @@ def show(
     rows_shown: int = 50,
     every: Callable[[], pl.DataFrame] | None = None,
     in_file: Mapping[str, Column] = _NO_COLUMNS,
+    most_cards: int = _CARDS,
 ) -> None:
     """Show rows, how many of how many they are, and a link to them as a file.
 
@@ -118,6 +119,7 @@ def show(
         rows_shown: Rows that are seen without scrolling the table.
         every: Returns the rows of the file, where the frame is a part of them.
         in_file: Further columns, of the file alone.
+        most_cards: Most rows that a phone has, those after the first few folded.
     """
     shown = frame.select(list(columns)).head(ROW_LIMIT)
     opens = {name: column.opens for name, column in columns.items() if column.opens}
@@ -126,8 +128,12 @@ def show(
         if clicked is not None:
             leave(routes.href(page, view, {parameter: clicked["label"]}))
     if view.is_phone:
-        shown = shown.head(_CARDS)
-        items.draw(cards(shown, columns, view), view=view, key=f"{key}-cards", alt=alt)
+        shown = shown.head(most_cards)
+        made = cards(shown, columns, view)
+        items.draw(made[:_CARDS], view=view, key=f"{key}-cards", alt=alt)
+        if more := made[_CARDS:]:
+            with st.expander(f"{len(more)} more {noun}"):
+                items.draw(more, view=view, key=f"{key}-more", alt=alt)
     else:
         st.dataframe(
             styled(shown, columns, view),

@@ -47,7 +47,7 @@ class Ghost:
 
 _LEGEND_LINE = 19
 _ROW_PER = 100
-"""A second row of labels needs twice this height of a figure."""
+"""Each row of labels needs this height of a figure."""
 _AROUND = 95
 """Pixels of a figure's height that are not the plot's."""
 _LEVEL_SEEN_RATIO = 0.2
@@ -113,7 +113,7 @@ def series_chart(
             dash="dot" if is_rest else "solid",
         )
     put_time_axis(made, axis)
-    label_rows = put_marks(made, axis, palette, rows=min(height // _ROW_PER, 2))
+    label_rows = put_marks(made, axis, palette, rows=min(height // _ROW_PER, 3))
     _fit(made, label_rows * ROW_PIXELS / (height - _AROUND))
     return made.done()
 
@@ -222,7 +222,7 @@ def columns_chart(
             steps=line.steps,
         )
     put_time_axis(made, axis)
-    label_rows = put_marks(made, axis, palette, rows=min(height // _ROW_PER, 2))
+    label_rows = put_marks(made, axis, palette, rows=min(height // _ROW_PER, 3))
     _fit(made, label_rows * ROW_PIXELS / (height - _AROUND))
     return made.done()
 

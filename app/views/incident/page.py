@@ -197,6 +197,7 @@ with components.section("Course", help_text="The cause, what followed, and what 
         key="incident-steps",
         alt="What happened, in order of time",
         noun="steps",
+        most_cards=tables.ROW_LIMIT,
     )
     if are_known and not happened:
         st.caption("No change of what it is about was seen from 30 min before it to its end.")

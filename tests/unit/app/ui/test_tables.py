@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ import pytest
 from app.data.context import View
 from app.data.time_range import RANGES
 from app.style.theme import OK, URGENT
+from app.ui import tables
 from app.ui.advice.advice_cards import in_a_line
 from app.ui.advice.advice_history import change
 from app.ui.tables import NEVER, NONE, Column, cards, csv, file_name, styled
@@ -216,6 +218,20 @@ def test_a_card_shows_the_first_columns_and_folds_the_others() -> None:
     frame = pl.DataFrame({name: [name.upper()] for name in names})
     (card,) = cards(frame, {name: Column(name) for name in names}, cast(View, Frame()))
     assert (card.step, card.more) == ("a A · b B · c C · d D", ["e E · f F"])
+
+
+def test_a_phone_has_twenty_cards_and_the_others_folded_where_none_is_left_out(
+    view: View, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: dict[str, int] = {}
+    monkeypatch.setattr(
+        tables.items, "draw", lambda found, *, key, **_: drawn.update({key: len(found)})
+    )
+    frame = pl.DataFrame({"name": [f"n{number}" for number in range(30)]})
+    look: dict[str, Any] = {"view": replace(view, is_phone=True), "alt": "names"}
+    tables.show(frame, {"name": Column("name")}, key="few", **look)
+    tables.show(frame, {"name": Column("name")}, key="all", most_cards=50, **look)
+    assert drawn == {"few-cards": 20, "all-cards": 20, "all-more": 10}
 
 
 def test_the_link_of_a_card_has_the_name_as_it_is() -> None:
