@@ -367,7 +367,7 @@ def test_what_is_over_says_when_it_ended_and_how_long_it_lasted(
         state=State.RESOLVED,
         started_at=first.timestamp(),
         last_true_at=last.timestamp(),
-        what="payments is fine",
+        what="payments stalled",
         fired_at=first.timestamp(),
         resolved_at=last.timestamp(),
     )
