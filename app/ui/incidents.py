@@ -227,7 +227,8 @@ def span(incident: Incident, view: View) -> str:
     began = clock(moment(incident.cause.began_at), view.zone, now=view.now)
     if incident.ended_at is None:
         return beginning(began, at_least=incident.began_before or incident.cause.since is None)
-    return f"{began}, for {duration(incident.ended_at - incident.cause.began_at)}"
+    lasted = f"for {duration(incident.ended_at - incident.cause.began_at)}".replace(" ", "\u00a0")
+    return f"{began}, {lasted}"
 
 
 def beginning(began: str, *, at_least: bool) -> str:
@@ -345,11 +346,8 @@ def badge_of(one: Incident) -> BadgeStyle:
 
 def what_goes_on(one: Incident) -> str:
     """Say of a cause that is over what keeps its incident open."""
-    recover = all(
-        each.is_recovering or each.state is State.RESOLVED
-        for each in one.symptoms
-        if each.state is not State.PENDING
-    )
+    fires = [each for each in one.symptoms if each.state is State.FIRING]
+    recover = all(each.is_recovering for each in fires)
     return f"over, its symptoms {'recover' if recover else 'go on'}"
 
 

@@ -94,18 +94,6 @@ else:
             "trend": Column(
                 "trend", "trend", width=80, help="Arrivals measured in the chosen range."
             ),
-            "partitions": Column("partitions", "count", width=82),
-            "kind": Column("kind", width=90),
-            "label": Column(
-                "replication",
-                "status",
-                badge_styles=list(topic_list.REPLICATION.values()),
-                width=130,
-            ),
-            "groups": Column("groups", "count", width=66),
-            "size_bytes": Column(
-                "size", "size", help="On disk, over all replicas that are known.", width=78
-            ),
             "busiest_ratio": Column(
                 "busiest",
                 "share",
@@ -120,6 +108,18 @@ else:
             "slowest_group": Column("slowest group", unknown=DASH, width=130),
             "slowest_time_lag_seconds": Column("its time lag", "duration", unknown=DASH, width=88),
             "retention_seconds": Column("retention", "duration", never="no limit", width=82),
+            "label": Column(
+                "replication",
+                "status",
+                badge_styles=list(topic_list.REPLICATION.values()),
+                width=130,
+            ),
+            "partitions": Column("partitions", "count", width=82),
+            "groups": Column("groups", "count", width=66),
+            "kind": Column("kind", width=90),
+            "size_bytes": Column(
+                "size", "size", help="On disk, over all replicas that are known.", width=78
+            ),
         },
         view=view,
         key="topics-table",

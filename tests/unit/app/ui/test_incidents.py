@@ -68,7 +68,7 @@ def test_symptoms_stand_under_the_cause_of_their_cause() -> None:
     [
         pytest.param(alert("dated", 1000.0, since=900.0), "since 00:15", id="dated"),
         pytest.param(alert("found", 1000.0), "00:16 or before", id="found to be so"),
-        pytest.param(alert("over", 1000.0, ended=1360.0), "00:16, for 6 min", id="over"),
+        pytest.param(alert("over", 1000.0, ended=1360.0), "00:16, for\u00a06\u00a0min", id="over"),
     ],
 )
 def test_an_incident_says_since_when_as_the_overview_does(
