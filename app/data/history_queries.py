@@ -6,7 +6,7 @@ either. Answers are kept for a moment and shared as those of ``queries`` are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from math import ceil
@@ -70,11 +70,23 @@ _MOST_LOOKS = 4
 
 _MINUTE = timedelta(minutes=1)
 
+_DRAWN: Mapping[str, tuple[str, ...]] = {
+    table.name: ("window_start", "generated", *keys, *(measure.gold for measure in measures))
+    for table, keys, measures in (
+        (CLUSTER_HISTORY, (), CLUSTER),
+        (GROUP_HISTORY, ("group",), GROUP),
+        (GROUP_PARTITION_HISTORY, ("group", "topic", "partition"), PARTITION),
+        (TOPIC_HISTORY, ("topic",), TOPIC),
+        (DEAD_LETTER_HISTORY, ("source", "name"), DEAD_LETTER),
+    )
+}
+"""What charts need of each history table."""
+
 
 def history(
     view: View, table: Table, key: str | None = None, names: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """Return a gold table's rows of the chosen range at the range's grain."""
+    """Return what charts need of a history table: the chosen range at its grain."""
     start = view.start
     wanted = tuple(sorted(names))
     return _read(view, table, view.range, key, wanted, start).filter(
@@ -113,7 +125,14 @@ def _history(
         predicates.append(pl.col(key).is_in(names))
     if chosen.end is not None:
         predicates.append(pl.col("window_start") < chosen.end)
-    return _lake.read(TABLES[table], *predicates, since=_start, until=chosen.end, cluster=cluster)
+    return _lake.read(
+        TABLES[table],
+        *predicates,
+        since=_start,
+        until=chosen.end,
+        cluster=cluster,
+        columns=list(_DRAWN[table]),
+    )
 
 
 def earlier(

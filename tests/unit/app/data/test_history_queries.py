@@ -10,7 +10,7 @@ import pytest
 
 from app.data.context import View
 from app.data.history import History
-from app.data.history_queries import dead_letter_history, lags, queue_history
+from app.data.history_queries import dead_letter_history, history, lags, queue_history
 from app.data.time_range import RANGES, between
 from lake.schemas.model import Table
 from lake.schemas.tables import DEAD_LETTER_HISTORY, DEAD_LETTERS, QUEUES
@@ -96,6 +96,16 @@ def test_between_late_history_and_samples_is_no_hole_without_a_word(
         first, last = gap
         assert found.gap == tuple(NOW - timedelta(minutes=minute) for minute in gap)
         assert missing == set(range(first, last, -1))
+
+
+def test_of_history_only_what_is_drawn_is_read(view: View) -> None:
+    put_letters(view, DEAD_LETTER_HISTORY, range(9, 0, -1), grain_seconds=60, unprocessed_max=7)
+    found = history(replace(view, range=RANGES["1h"]), DEAD_LETTER_HISTORY)
+    assert found.height == 9
+    assert set(found.columns) == {
+        *("window_start", "generated", "source", "name"),
+        *("unprocessed_last", "retained_last", "arrival_per_second"),
+    }
 
 
 def put(view: View, *samples: tuple[float, str, int | None], vhost: str = "/") -> None:
