@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from math import ceil
 
 import polars as pl
@@ -21,20 +21,18 @@ from app.data.history import (
     DEAD_LETTER,
     GROUP,
     PARTITION,
-    QUEUE,
     TIME,
     TOPIC,
     History,
     Measure,
     behind,
-    fine_step,
     generated_until,
     in_steps,
     merge,
     observed,
 )
 from app.data.queries import SAMPLES_LENGTH, recent, recent_of, version
-from app.data.time_range import LAST_DAY, POINT_BUDGET, TimeRange
+from app.data.time_range import LAST_DAY, TimeRange
 from lake.errors import LakeError
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS
 from lake.schemas.grain import Grain
@@ -49,7 +47,6 @@ from lake.schemas.tables import (
     GROUP_PARTITION_HISTORY,
     GROUPS,
     PARTITIONS,
-    QUEUES,
     TABLES,
     TOPIC_HISTORY,
 )
@@ -57,10 +54,6 @@ from lake.storage.store import Lake
 
 _SMALL_PARTITIONS = 3000
 """Above this many partitions, charts end in history and the present point."""
-
-_SAMPLES_DRAWN = timedelta(days=1)
-"""How far back samples are drawn of what has no history: of a thousand queues that are polled every
-15 s, reading a day takes 0.5 s of the processor, and a week 3 s."""
 
 _YOUNG = timedelta(minutes=5)
 """A history by the minute that began later has too few points for a line."""
@@ -257,57 +250,6 @@ def dead_letter_history(view: View) -> History:
     if lags(view, gold):
         return _merged(view, gold, raw, keys, DEAD_LETTER)
     return _merged(view, observed(gold, view.range), None, keys, DEAD_LETTER)
-
-
-def queue_history(view: View, queues: Sequence[tuple[str, str]], poll_seconds: float) -> History:
-    """Return what waited in some queues of a RabbitMQ; see ``app.data.history.QUEUE``.
-
-    There is no history of queues: these are their samples, read once a step.
-
-    Args:
-        view: The frame of the page, the RabbitMQ as its cluster.
-        queues: Virtual host and name of each.
-        poll_seconds: The cadence of the samples.
-
-    Raises:
-        LakeError: The samples cannot be read.
-    """
-    end = view.until.replace(second=0, microsecond=0)
-    start = max(view.start, view.until - _SAMPLES_DRAWN)
-    step = max(fine_step(poll_seconds), 60 * ceil((end - start) / timedelta(minutes=POINT_BUDGET)))
-    first, last = (int(one.timestamp() // step) for one in (start, end))
-    wanted = tuple(sorted(queues))
-    frame = _in_queues(view.cache_key, view.cluster, wanted, step, first, last, end, view.lake)
-    found = History(frame=frame, step_seconds=step)
-    is_whole = found.first is not None and found.first < start + timedelta(seconds=step)
-    if is_whole and view.range.length > _SAMPLES_DRAWN:
-        return replace(found, note="Samples of a day are drawn: queues have no history.")
-    return found
-
-
-@st.cache_data(ttl=300, max_entries=32, show_spinner=False)
-def _in_queues(
-    uri: str,
-    rabbitmq: str,
-    queues: tuple[tuple[str, str], ...],
-    step: int,
-    first: int,
-    last: int,
-    _end: datetime,
-    _lake: Lake,
-) -> pl.DataFrame:
-    keys = ("vhost", "queue")
-    rows = _lake.read(
-        QUEUES,
-        pl.col("queue").is_in([queue for _, queue in queues]),
-        since=datetime.fromtimestamp(first * step, UTC),
-        until=_end,
-        cluster=rabbitmq,
-        columns=["observed_at", *keys, *(measure.gold for measure in QUEUE)],
-    )
-    wanted = pl.DataFrame(queues, schema=dict.fromkeys(keys, pl.String), orient="row")
-    of_these = rows.rename({"observed_at": TIME}).join(wanted, on=keys, how="semi")
-    return in_steps(of_these, keys, QUEUE, step)
 
 
 def _newest(

@@ -6,7 +6,7 @@ from datetime import datetime
 import polars as pl
 import streamlit as st
 
-from app.data import history_queries, present, queries
+from app.data import present, queries, queue_history
 from app.data.context import current
 from app.style.charts.lines import series_chart
 from app.style.format import age, count, escape, exact, rate
@@ -102,7 +102,7 @@ if deepest := view_model.deepest(rows, NAMED_SERIES):
         "day at most.",
         log_key="queues-log",
     ) as log:
-        history = history_queries.queue_history(here, deepest, interval)
+        history = queue_history.queue_history(here, deepest, interval)
         course = view_model.with_names(history.frame)
         if course["ready"].count():
             components.chart(

@@ -10,7 +10,8 @@ import pytest
 
 from app.data.context import View
 from app.data.history import History
-from app.data.history_queries import dead_letter_history, history, lags, queue_history
+from app.data.history_queries import dead_letter_history, history, lags
+from app.data.queue_history import queue_history
 from app.data.time_range import RANGES, between
 from lake.schemas.model import Table
 from lake.schemas.tables import DEAD_LETTER_HISTORY, DEAD_LETTERS, QUEUES
