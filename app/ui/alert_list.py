@@ -112,10 +112,8 @@ def counts(alerts: Sequence[Alert], causes: int, silenced: int, rules: str) -> s
     """Return how many alerts are open, in a sentence below the headline."""
     pending = sum(1 for alert in alerts if alert.state is State.PENDING)
     recovering = sum(1 for alert in alerts if alert.is_recovering)
-    symptoms = len(alerts) - causes
     parts = [
-        f"{count(len(alerts), 'alert')} open, "
-        f"{count(symptoms, 'symptom')} of them folded under {count(causes, 'cause')}",
+        f"{count(len(alerts), 'alert')} open, folded under {count(causes, 'cause')}",
         f"{pending} pending, {recovering} recovering, {silenced} silenced",
         *([rules] if rules else []),
     ]

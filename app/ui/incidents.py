@@ -309,7 +309,7 @@ def items(
             for text, is_so in (
                 (seen or loss(one, view.now), one.ended_at is None),
                 (f"{SEVERITY_BADGE_STYLES[cause.severity].word} if it lasts", one.is_pending),
-                (cluster, cluster != view.cluster),
+                (f"in {cluster}", cluster != view.cluster),
                 (f"{by.author} looks after it" if by else "", by is not None),
                 ("silenced", cause.id in silenced),
                 ("no data", cause.no_data_since is not None),
@@ -379,7 +379,7 @@ def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:
             last = None if None in ends else max(end for end in ends if end is not None)
             first = min(each.began_at for each in one.symptoms)
             worst = min((each.severity for each in one.symptoms), key=SEVERITIES.index)
-            label = f"  ↳ {count(len(one.symptoms), 'symptom')} of {cause.what}"
+            label = f"  ↳ {count(len(symptoms_of(one)), 'symptom')} of {cause.what}"
             rows.append(_bar(label, worst, first, last, now))
     time = pl.Datetime("us", "UTC")
     return pl.DataFrame(

@@ -23,7 +23,8 @@ from app.views.incident.lag import Courses, figures
 
 BEFORE = timedelta(minutes=30)
 """How far before its begin changes are looked for."""
-AFTER = timedelta(minutes=5)
+AFTER = timedelta(minutes=10)
+"""How far behind its end: leaders move back within five minutes, and are seen at the next poll."""
 EDGE = 0.2
 """How much of an incident's span is drawn before and after it."""
 LEAST_EDGE = timedelta(minutes=10)
@@ -58,7 +59,8 @@ def steps(
     """
     cause = incident.cause
     began = _moment(cause.began_at)
-    found = [Step(at=began, kind="cause", what=cause.what, detail=thin(cause.detail))]
+    # How bad it was is of its end, or of now: nobody knew it when it began.
+    found = [Step(at=began, kind="cause", what=cause.what, detail=cause.cause)]
     fired, ended = moment(cause.fired_at), moment(cause.resolved_at)
     if fired is not None:
         found.append(Step(at=fired, kind="alert", what="the alert fired", detail=cause.rule))
@@ -68,11 +70,12 @@ def steps(
                 at=_moment(told.until),
                 kind="mended",
                 what=f"mended: {cause.what}",
-                detail="What came meanwhile was not read yet.",
+                detail=thin(told.detail),
             )
         )
     if ended is not None:
-        found.append(Step(at=ended, kind="end", what=f"over: {cause.what}"))
+        detail = "" if told is not None else thin(cause.detail)
+        found.append(Step(at=ended, kind="end", what=f"over: {cause.what}", detail=detail))
     found += [
         Step(
             at=_moment(said.at),

@@ -112,8 +112,8 @@ def test_an_incident_has_its_deadline_once_while_it_goes_on(view: View) -> None:
     old = alert("not seen", 900.0, deadline=ahead, last_true_at=1000.0)
     rows = items(incidents([given, over, old]), replace(view, now=NOW), acknowledged={})
     until = {row.what: row.until for row in rows}
-    assert until["g loses data soon"] == "loses data in 2 h, c"
-    assert until["g lost data"] == "c, over"
+    assert until["g loses data soon"] == "loses data in 2 h, in c"
+    assert until["g lost data"] == "in c, over"
     assert until["not seen"].startswith("last seen ")
 
 
@@ -121,7 +121,7 @@ def test_what_may_never_fire_is_listed_as_pending(view: View) -> None:
     (found,) = incidents([alert("a", 1990.0, state=State.PENDING)])
     (row,) = items([found], replace(view, now=NOW))
     assert row.badge is not None
-    assert (row.badge.word, row.until) == ("pending", "watch if it lasts, c")
+    assert (row.badge.word, row.until) == ("pending", "watch if it lasts, in c")
 
 
 def test_what_recovers_has_a_mark_of_its_own_and_no_number(view: View) -> None:
@@ -142,7 +142,7 @@ def test_what_recovers_has_a_mark_of_its_own_and_no_number(view: View) -> None:
         ("fires", "watch"),
         *(("mends", "recovering"), ("over", "recovering"), ("unsure", "pending")),
     ]
-    assert rows[1].until == "last seen 00:33, c"
+    assert rows[1].until == "last seen 00:33, in c"
     assert numbers(found) == "Nothing needs you now, 1 to watch, 1 pending"
     assert numbers(found[1:2]) == "Nothing needs you now"
 
@@ -178,7 +178,12 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     listed = items(with_rows(of_store, rows), frame)
     assert items(of_rows(rows), frame) == listed
     assert [row.until for row in listed] == [
-        *("c", "c, over, its symptoms go on", "loses data in 5 d, c", "watch if it lasts, c")
+        *(
+            "in c",
+            "in c, over, its symptoms go on",
+            "loses data in 5 d, in c",
+            "watch if it lasts, in c",
+        )
     ]
     lost = groups.with_columns(pl.lit("LOSING_DATA").alias("status"))
     dated = [replace(store[0], deadline=9000.0)]

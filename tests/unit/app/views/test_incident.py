@@ -90,6 +90,11 @@ def test_what_happened_is_told_in_order_of_time() -> None:
         *("-1 min", "0 s", "+1 s", "+10 s", "+1 min 40 s", "+5 min 50 s", "+6 min")
     ]
     assert rows["detail"][0] == "a=1 → a=2"
+    # What was so at the end was not so when it began.
+    assert [row[0] for row in rows.filter(pl.col("kind") == "cause").select("detail").rows()] == [
+        ""
+    ]
+    assert rows["detail"][-1] == CAUSE.detail
     assert after(at(1000), at(1000)) == "0 s"
 
 
@@ -134,7 +139,7 @@ def test_when_it_was_mended_is_a_step_of_its_course() -> None:
         ("alert", "the alert fired"),
         ("mended", "mended: g stopped"),
     ]
-    assert (found[-1].at, found[-1].detail) == (at(1200), "What came meanwhile was not read yet.")
+    assert (found[-1].at, found[-1].detail) == (at(1200), "900 wait")
 
 
 def test_the_topics_it_is_about_are_its_own_or_those_of_its_group() -> None:

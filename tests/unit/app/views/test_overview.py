@@ -117,7 +117,7 @@ def test_a_cause_that_is_over_says_so_and_is_no_trouble_of_its_group(view: View)
     for recovers, said in ((None, "go on"), (at(-60), "recover")):
         rows = alerts(given, symptom | {"recovering_since": recovers})
         (row,) = incidents.items(incidents.of_rows(rows), at_start(view))
-        assert row.until == f"c, over, its symptoms {said}"
+        assert row.until == f"in c, over, its symptoms {said}"
     assert open_alerts.about(alerts(given), "group", "a") == []
 
 
@@ -146,7 +146,7 @@ def test_what_two_rules_say_alike_of_a_group_stands_in_its_header_once() -> None
 def test_an_alert_that_is_only_kept_open_says_so(view: View, seconds: float, until: str) -> None:
     given = {"fingerprint": "a", "deadline_at": at(3600), "last_true_at": at(seconds)}
     (row,) = incidents.items(incidents.of_rows(alerts(given)), at_start(view))
-    assert row.until == f"{until}, c"
+    assert row.until == f"{until}, in c"
 
 
 def test_the_step_of_a_group_that_falls_behind_is_what_scaling_advises() -> None:
