@@ -40,8 +40,9 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
     for row in dead_letter_rows(frames.rows(DEAD_LETTERS), TOPICS.empty).iter_rows(named=True):
         origin = f" of {row['origin']}" if row["origin"] else ""
         mostly = f", mostly {row['top_reason']}" if row["top_reason"] else ""
-        arriving, ratio = row["arrival_per_second"], ratios.get((row["source"], row["name"]))
-        who = f"{share(ratio)}{origin}" if ratio is not None else f"Messages{origin}"
+        arriving = row["arrival_per_second"]
+        ratio, is_known = ratios.get((row["source"], row["name"]), (None, False))
+        who = f"{share(ratio)}{origin}" if is_known else f"An unknown share{origin}"
         yield CheckResult(
             labels=_labels(given, row),
             value=ratio,
@@ -188,8 +189,8 @@ def _number(waiting: int | None) -> str:
     return "an unknown number of messages" if waiting is None else messages(waiting)
 
 
-def _ratios(frames: Frames) -> dict[tuple[str, str], float | None]:
-    """Return the share of messages that fail, over the last polls.
+def _ratios(frames: Frames) -> dict[tuple[str, str], tuple[float | None, bool]]:
+    """Return the share of messages that fail, over the last polls, and whether it is known.
 
     Where dead letters arrive and the arrivals of the origin are unknown, the ratio is 1: nobody can
     say that they are few.
@@ -207,11 +208,10 @@ def _ratios(frames: Frames) -> dict[tuple[str, str], float | None]:
             held.drop_nulls().len().alias("known"),
         )
     )
-    ratios: dict[tuple[str, str], float | None] = {}
+    ratios: dict[tuple[str, str], tuple[float | None, bool]] = {}
     for source, name, ratio, arrived, known in found.iter_rows():
-        if ratio is None:
-            ratio = None if known < 2 else 1.0 if arrived else 0.0
-        ratios[source, name] = ratio
+        assumed = None if known < 2 else 1.0 if arrived else 0.0
+        ratios[source, name] = (assumed, False) if ratio is None else (ratio, True)
     return ratios
 
 

@@ -22,6 +22,7 @@ from lake.errors import LakeError
 NAMED_SECTIONS = 6
 
 view = current()
+late = late_history.late_by(view)
 collections: pl.DataFrame | None = None
 try:
     collections = queries.collections(view)
@@ -37,7 +38,7 @@ if collections is not None and collections.is_empty():
 elif collections is not None:
     sections = facts.section_rows(collections)
     components.headline(
-        *map(escape, view_model.sentence(sections, view.now, view.interval_seconds))
+        *map(escape, view_model.sentence(sections, view.now, view.interval_seconds, late))
     )
     shown = view_model.table_rows(sections, view.now, view.interval_seconds)
     is_whole = set(shown["state"]) <= {"ok", "over"}
@@ -145,7 +146,7 @@ elif view.viewer.sees_all:  # others are not shown all of it
 with components.section(
     "History", help_text="The background jobs that turn samples into minutes, hours and days."
 ):
-    jobs, late = queries.jobs(view), late_history.late_by(view)
+    jobs = queries.jobs(view)
     if late is not None and view.viewer.sees_all:
         said, step = view_model.late_history(jobs, late, view.now)
         st.markdown(

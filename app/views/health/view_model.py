@@ -90,15 +90,21 @@ _MISHAPS = ("lake", "poll")
 """Sections that have a row only when rows were lost, or a poll was left out or failed."""
 
 
-def sentence(sections: pl.DataFrame, now: datetime, interval_seconds: float) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it."""
+def sentence(
+    sections: pl.DataFrame,
+    now: datetime,
+    interval_seconds: float,
+    late: timedelta | None = None,
+) -> tuple[str, str]:
+    """Return the page's headline and the sentence below it; ``late`` is how late history is."""
     rows = table_rows(sections, now, interval_seconds)
     going_on = rows.filter(pl.col("state") != "over")
     bad = going_on.filter(pl.col("state") != "ok")
     newest = sections["observed_at"].max()
     when = age((now - newest).total_seconds()) if isinstance(newest, datetime) else UNKNOWN
     if bad.is_empty():
-        return "Everything is collected", f"The newest poll was {when}."
+        is_late = "" if late is None else f", history is {duration(late.total_seconds())} behind"
+        return f"Everything is collected{is_late}", f"The newest poll was {when}."
     names = listing([name.replace("_", " ") for name in bad["section"].to_list()])
     if bad.height == going_on.height and set(bad["state"].to_list()) == {"late"}:
         return "Nothing is being collected", f"The newest poll was {when}: do the collectors run?"

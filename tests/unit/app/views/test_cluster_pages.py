@@ -192,6 +192,8 @@ def test_the_sentence_of_collection_health() -> None:
         "Everything is collected",
         "The newest poll was 3 s ago.",
     )
+    said, _ = health_view_model.sentence(good, at(3), 5.0, timedelta(minutes=14))
+    assert said == "Everything is collected, history is 14 min behind"
     assert health_view_model.sentence(good, at(60), 5.0)[0] == "Nothing is being collected"
     bad = section_rows(rows(COLLECTIONS, section("groups", "failed"), section("topics")))
     assert health_view_model.sentence(bad, at(3), 5.0)[0] == "1 of 2 sections not collected in full"
