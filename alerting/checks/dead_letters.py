@@ -41,8 +41,8 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
         origin = f" of {row['origin']}" if row["origin"] else ""
         mostly = f", mostly {row['top_reason']}" if row["top_reason"] else ""
         arriving = row["arrival_per_second"]
-        ratio, is_known = ratios.get((row["source"], row["name"]), (None, False))
-        who = f"{share(ratio)}{origin}" if is_known else f"An unknown share{origin}"
+        ratio, known = ratios.get((row["source"], row["name"]), (None, None))
+        who = f"{'An unknown share' if known is None else share(known)}{origin}"
         yield CheckResult(
             labels=_labels(given, row),
             value=ratio,
@@ -189,8 +189,8 @@ def _number(waiting: int | None) -> str:
     return "an unknown number of messages" if waiting is None else messages(waiting)
 
 
-def _ratios(frames: Frames) -> dict[tuple[str, str], tuple[float | None, bool]]:
-    """Return the share of messages that fail, over the last polls, and whether it is known.
+def _ratios(frames: Frames) -> dict[tuple[str, str], tuple[float | None, float | None]]:
+    """Return the share of messages that fail, over the last polls, and again if it is known.
 
     Where dead letters arrive and the arrivals of the origin are unknown, the ratio is 1: nobody can
     say that they are few.
@@ -208,10 +208,10 @@ def _ratios(frames: Frames) -> dict[tuple[str, str], tuple[float | None, bool]]:
             held.drop_nulls().len().alias("known"),
         )
     )
-    ratios: dict[tuple[str, str], tuple[float | None, bool]] = {}
+    ratios: dict[tuple[str, str], tuple[float | None, float | None]] = {}
     for source, name, ratio, arrived, known in found.iter_rows():
         assumed = None if known < 2 else 1.0 if arrived else 0.0
-        ratios[source, name] = (assumed, False) if ratio is None else (ratio, True)
+        ratios[source, name] = (assumed if ratio is None else ratio, ratio)
     return ratios
 
 
