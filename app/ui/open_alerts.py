@@ -1,13 +1,14 @@
-"""Links from the page of one thing to the incidents of its open alerts."""
+"""Links from the page of one thing to the incidents of its alerts, and to its last one."""
 
 from __future__ import annotations
 
 import polars as pl
 import streamlit as st
 
+from alerting.errors import AlertingError
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import SEVERITIES
-from app.data import present
+from app.data import alert_store, present
 from app.data.context import View
 from app.style.format import escape, thin
 from app.ui import components, incidents, routes
@@ -18,7 +19,9 @@ _SHOWN = 4
 
 
 def draw(view: View, label: str, name: str) -> None:
-    """Draw a link to each open alert about one thing, where a service keeps alerts.
+    """Draw links to the incidents of one thing, where a service keeps alerts.
+
+    Those are its open ones; without any, the last one that ended within the chosen range.
 
     Args:
         view: The frame of the page.
@@ -28,11 +31,25 @@ def draw(view: View, label: str, name: str) -> None:
     with components.guarded():
         if not present.runs(view):
             return
-        found = about(present.open_alerts(view), label, name)
+        found = about(present.open_alerts(view), label, name) or _last(view, label, name)
         if found:
             with st.container(horizontal=True, gap="medium"):
                 for icon, target in found[:_SHOWN]:
                     routes.link(target.page, escape(target.label), target.parameters, icon=icon)
+
+
+def _last(view: View, label: str, name: str) -> list[tuple[str, Target]]:
+    try:
+        store = alert_store.open_store(view)
+        ended = store.ended(view.start.timestamp(), [view.cluster]) if store else []
+    except AlertingError:
+        return []  # the page Alerts says so
+    of_thing = [one for one in ended if one.labels.get(label) == name]
+    if not of_thing:
+        return []
+    last = max(incidents.incidents(of_thing), key=lambda one: one.ended_at or 0.0)
+    said = f"{thin(last.cause.what)}: {incidents.span(last, view)}"
+    return [(":material/history:", incidents.story(last.cause.id, said))]
 
 
 def about(alerts: pl.DataFrame, label: str, name: str) -> list[tuple[str, Target]]:

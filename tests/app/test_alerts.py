@@ -16,6 +16,7 @@ import pytest
 import yaml
 from streamlit.testing.v1 import AppTest
 
+from alerting.rules.lifecycle import State
 from alerting.service import SERVICE
 from app.data import directory
 from app.data.alert_store import VisibleAlerts
@@ -394,3 +395,31 @@ def test_a_file_of_rules_that_cannot_be_used_is_told(open_page: Open, alarmed: P
         test = open_page(alarmed, page)
         assert "Lagg" in test.error[0].value
         assert "cannot be shown" not in test.title[0].value
+
+
+def test_a_group_that_is_fine_again_leads_to_its_last_incident(
+    open_page: Open, alarmed: Path
+) -> None:
+    store = store_of(alarmed)
+    alerts = store.alerts("demo")
+    stopped = next(one for one in alerts.values() if one.check == "stopped")
+    began = NOW.timestamp() - 900
+    over = replace(
+        stopped,
+        fingerprint="over",
+        labels={**stopped.labels, "group": "billing"},
+        what="billing stopped",
+        state=State.RESOLVED,
+        since=None,
+        started_at=began,
+        fired_at=began + 60,
+        resolved_at=began + 240,
+        inhibited_by=None,
+    )
+    store.save("demo", {**alerts, "over": over}, {}, [], NOW.timestamp())
+    store.close()
+    test = open_page(alarmed, "group", group="billing")
+    calm(test)
+    (link,) = (one.proto for one in test.get("page_link") if "billing stopped" in one.proto.label)
+    assert link.label.endswith("for\u00a04\u00a0min")
+    assert f"alert={over.id}" in link.query_string

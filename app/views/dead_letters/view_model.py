@@ -10,7 +10,7 @@ import polars as pl
 
 from alerting.inputs.facts import short_class
 from app.data.history import TIME
-from app.style.format import count, exact, rate
+from app.style.format import count, exact, per_minute
 from app.ui.tables import NONE
 
 
@@ -20,7 +20,8 @@ def sentence(rows: pl.DataFrame) -> tuple[str, str]:
     growing = rows.filter(pl.col("arrival_per_second") > 0)
     total = rows.height
     if growing.height:
-        title = f"{rate(float(rates.sum()))} fail, in {growing.height} of {count(total, 'topic')}"
+        failing = per_minute(float(rates.sum()))
+        title = f"{failing} fail, in {growing.height} of {count(total, 'topic')}"
     elif rates.len() < total:
         title = f"Arrivals of {total - rates.len()} of {count(total, 'dead-letter topic')} unknown"
     else:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import ceil
 
 import polars as pl
 
+from alerting.rules.lifecycle import Alert
 from app.data.history import TIME
 from app.data.time_range import TimeRange, between
 from app.style.format import UNKNOWN, duration, exact, listing, utc
@@ -56,14 +57,16 @@ class Courses:
         return duration(value) if self.is_time else f"{exact(value)} messages"
 
 
-def groups_of(incident: Incident, groups: pl.DataFrame) -> list[str]:
+def groups_of(incident: Incident, groups: pl.DataFrame, others: Iterable[Alert] = ()) -> list[str]:
     """Return the groups that an incident is about: that it names, or that read a topic it names.
 
-    One that is about the cluster or a broker and names neither is about all of them.
+    One that is about the cluster or a broker and names neither is about all of them but those that
+    were in trouble of their own before it.
 
     Args:
         incident: The incident.
         groups: Rows of ``group_status``.
+        others: The other alerts of that time.
     """
     every = (incident.cause, *incident.symptoms)
     named = {one.labels["group"] for one in every if "group" in one.labels}
@@ -75,7 +78,11 @@ def groups_of(incident: Incident, groups: pl.DataFrame) -> list[str]:
     reads = (shared.list.len() > 0).fill_null(value=bool(topics))
     found = named | set(groups.filter(reads | pl.col("group").is_in(sinks))["group"])
     is_of_cluster = incident.cause.labels.keys() <= {"cluster", "broker"}
-    return sorted(groups["group"] if is_of_cluster and not found else found)
+    if found or not is_of_cluster:
+        return sorted(found)
+    began = incident.cause.began_at
+    before = {one.labels.get("group") for one in others if one.began_at < began}
+    return sorted(name for name in groups["group"] if name not in before)
 
 
 def range_of(start: datetime, end: datetime, now: datetime, minute_days: int | None) -> TimeRange:

@@ -112,7 +112,7 @@ first, until = began - view_model.BEFORE, (ended or view.now) + view_model.AFTER
 with components.guarded():
     group = cause.labels.get("group")
     status = present.rows(place, GROUP_STATUS)
-    groups = lag.groups_of(incident, status)
+    groups = lag.groups_of(incident, status, related.values())
     topics = view_model.topics_of(cause, status)
     changes = queries.changes_between(place, first, until)
     is_of_cluster = group is None and not topics
@@ -143,7 +143,8 @@ if late is not None:
     of = f" of {escape(late.names[0])}" if len(late.names) == 1 else ""
     with components.section(
         ("Time lag" if late.is_time else "Lag") + of,
-        help_text="Of the groups that it is about: it names them, or a topic that they read.",
+        help_text="Of the groups that it is about: it names them, or a topic that they read. Where "
+        "it names neither, of all that were in no trouble before.",
     ):
         if late.names:
             colours = colours_of(late.names, view.palette)

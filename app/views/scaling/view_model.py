@@ -59,9 +59,9 @@ def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
     with components.guarded():
         history = history_queries.group_history(view, [facts.group])
         if history.frame.is_empty():
-            lacking["What was tried"] = "No history is known yet."
+            lacking["Consumers and lag of late"] = "No history is known yet."
         else:
-            figures["What was tried"] = lambda: _tried(view, history)
+            figures["Consumers and lag of late"] = lambda: _tried(view, history)
     drawn = list(figures.items())
     for first in range(0, len(drawn), 2):
         pair = drawn[first : first + 2]

@@ -43,7 +43,7 @@ def letters(**given: Any) -> pl.DataFrame:
     ("given", "title", "detail"),
     [
         pytest.param({}, "Nothing fails now", "5 wait to be redriven", id="quiet"),
-        pytest.param({"arrival_per_second": 2.0}, "2/s fail", "5 wait", id="growing"),
+        pytest.param({"arrival_per_second": 2.0}, "120/min fail", "5 wait", id="growing"),
         pytest.param(
             {"arrival_per_second": None}, "Arrivals of 1 of 1", "5 wait", id="arrivals unknown"
         ),

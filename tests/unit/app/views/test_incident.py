@@ -243,6 +243,14 @@ def test_it_is_about_the_groups_that_it_names_and_those_that_read_its_topics() -
     assert of({"broker": "2"}) == of({}) == ["a", "b", "connect-x", "d"]
     assert of({"connect": "w", "connector": "x"}) == ["connect-x"]
     assert of({"vhost": "/", "queue": "q"}) == []
+    before, after = (
+        replace(SYMPTOM, labels={"cluster": "c", "group": name}, started_at=began)
+        for name, began in (("a", 900.0), ("b", 1100.0))
+    )
+    broker = Incident(cause=CAUSE)
+    assert groups_of(broker, GROUPS, [before, after]) == ["b", "connect-x", "d"], (
+        "a was late before"
+    )
 
 
 def _late(**values: tuple[list[float | None], list[int | None]]) -> pl.DataFrame:
