@@ -95,8 +95,7 @@ def series_chart(
         height: In pixels.
     """
     rows, names = top_and_others(frame, by=by, value=value, limit=limit)
-    # A legend of several lines must not take its height from the plot.
-    more = _LEGEND_LINE * max(0, -(-len(names) // legend_columns) - 1)
+    more = _legend_pixels(len(names), legend_columns)
     made = plot(palette, height=height + more, y_title=y_title, log=log)
     rows = with_gaps(rows, step_seconds=step_seconds, values=(value,), by=by)
     colours = colours_of(names[:limit], palette)
@@ -158,6 +157,7 @@ def columns_chart(
     palette: Palette,
     step_seconds: float,
     y_title: str = "",
+    legend_columns: int = 6,
     log: bool = False,
     height: int = 300,
     band: Band | None = None,
@@ -177,8 +177,9 @@ def columns_chart(
     peak = max((_peak(frame, line.column) for line in lines), default=0.0)
     if level is not None and peak < _LEVEL_SEEN_RATIO * level[1]:
         level = None
-    several = len(lines) > 1 or band is not None or ghost is not None or level is not None
-    made = plot(palette, height=height, y_title=y_title, legend=several, log=log)
+    named = len(lines) + sum(one is not None for one in (band, ghost, level))
+    more = _legend_pixels(named, legend_columns)
+    made = plot(palette, height=height + more, y_title=y_title, legend=named > 1, log=log)
     if band is not None and not band.frame.is_empty():
         _add_band(made, band, axis, palette)
         if not log:
@@ -225,6 +226,11 @@ def columns_chart(
     label_rows = put_marks(made, axis, palette, rows=min(height // _ROW_PER, 3))
     _fit(made, label_rows * ROW_PIXELS / (height - _AROUND))
     return made.done()
+
+
+def _legend_pixels(names: int, columns: int) -> int:
+    """Return the height of further lines of a legend, which must not come from the plot's."""
+    return _LEGEND_LINE * max(0, -(-names // columns) - 1)
 
 
 def _add_band(made: Plot, band: Band, axis: Axis, palette: Palette) -> None:

@@ -83,6 +83,23 @@ def test_the_highest_are_drawn_and_the_others_added_up() -> None:
     assert rest["lag"].to_list() == [1.0, 2.0]
 
 
+@pytest.mark.parametrize(("columns", "lines"), [(6, 0), (3, 1), (1, 5)])
+def test_further_lines_of_a_legend_take_no_height_from_the_plot(columns: int, lines: int) -> None:
+    names = [f"g{number}" for number in range(5)]
+    made = columns_chart(
+        frame(a=[1.0, 2.0]).with_columns(pl.col("lag").alias(name) for name in names),
+        [Line(column=name, name=name) for name in names],
+        axis=AXIS,
+        palette=LIGHT,
+        step_seconds=60,
+        y_title="messages",
+        level=("objective", 2.0),
+        legend_columns=columns,
+        height=180,
+    )
+    assert made.layout.height == 180 + 19 * lines
+
+
 def test_a_sum_of_others_says_of_how_many_it_lacks_values() -> None:
     rows = frame(a=[9.0, 9.0], b=[1.0, None], c=[1.0, 1.0])
     found, _ = top_and_others(rows, by="group", value="lag", limit=1)
