@@ -301,7 +301,7 @@ def _evidence(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> tu
             name="utilisation allowed", value=round(group_size.allowed_utilisation, 3), unit="ratio"
         ),
         Evidence(
-            name="utilisation of the busiest consumer",
+            name="utilisation of the busiest consumer as proposed",
             value=None if group_size.utilisation is None else round(group_size.utilisation, 3),
             unit="ratio",
         ),

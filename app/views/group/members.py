@@ -95,9 +95,9 @@ def draw_rebalances(view: View, group: str, rebalances: pl.DataFrame) -> None:
                 rebalances.sort("rebalanced_at", "generation", descending=True),
                 {
                     "rebalanced_at": Column("at", "time", width=110),
-                    "reason": Column("what changed", width="large"),
-                    "members_before": Column("members before", "count"),
-                    "members": Column("after", "count"),
+                    "members_before": Column("members before", "count", width=110),
+                    "members": Column("after", "count", width=60),
+                    "reason": Column("what changed", width=520),
                     "generation": Column("generation", "count"),
                     "protocol": Column("assignor", unknown="the broker's"),
                     "session_timeout_seconds": Column("session time-out", "duration", unknown=""),

@@ -106,7 +106,7 @@ with st.grid(6, min_column_width=124, gap="small"):
         help_text="Copies of each partition; with fewer in sync than min ISR, producers with "
         "acks=all are refused.",
     )
-    components.tile("Size", size(found["size_bytes"]), delta="on disk, over all replicas")
+    components.tile("Size", size(found["size_bytes"]), delta="all replicas")
 
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
