@@ -246,6 +246,10 @@ def texts(
         )
 
 
+def _is_long(text: str) -> bool:
+    return len(text) > _LABELLED or text.endswith(".")
+
+
 def cards(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> list[items.Item]:
     """Return each row as a card: its name, its status, and the other columns in words.
 
@@ -272,10 +276,13 @@ def cards(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> lis
             and not (name == status and badge)
             and said[name] not in ("", DASH)
         ]
-        short = [
-            name for name in rest if len(said[name]) <= _LABELLED and columns[name].width != "large"
+        long = [name for name in rest if columns[name].width == "large" or _is_long(said[name])]
+        short = [name for name in rest if name not in long]
+        # The first explains the status beside it, and needs no label.
+        sentences = [
+            said[name] if name == long[0] else f"{columns[name].label.capitalize()}: {said[name]}"
+            for name in long
         ]
-        sentences = [said[name] for name in rest if name not in short]
         labelled = [f"{columns[name].label} {said[name]}" for name in short]
         found.append(
             items.Item(

@@ -187,6 +187,17 @@ def test_a_card_has_every_column_of_its_row_but_what_does_not_apply() -> None:
     assert billing.step == "why keeps up · lag unknown · replicas 3"
 
 
+def test_a_sentence_of_a_card_is_told_apart_from_the_one_before() -> None:
+    advice = "a hot partition: web.page_views-0; look at the keys of it"
+    frame = pl.DataFrame(
+        {"group": ["a", "b"], "why": ["Falls behind.", ""], "advice": [advice] * 2}
+    )
+    columns = {name: Column(name) for name in frame.columns}
+    both, alone = cards(frame, columns, cast(View, Frame()))
+    assert (both.why, both.step) == (f"Falls behind. Advice: {advice}", "")
+    assert alone.why == advice
+
+
 def test_a_card_has_a_name_for_its_title_and_never_its_status() -> None:
     frame = pl.DataFrame(
         {
