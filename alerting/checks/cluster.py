@@ -11,7 +11,7 @@ from alerting.checks.model import Check, CheckInput, CheckResult, check
 from alerting.inputs.facts import is_missing, since_when
 from alerting.inputs.frames import unix
 from alerting.inputs.quorum import decisive_brokers
-from alerting.status.phrases import duration, plural, share, short
+from alerting.status.phrases import QUORUM_ENDS, duration, plural, share, short
 from lake.replication import with_replication
 from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITIONS
 
@@ -55,10 +55,7 @@ def _quorum_ends(decisive: AbstractSet[int] | None) -> str:
     if not decisive:
         return ""
     listed = " or ".join(map(str, sorted(decisive)))
-    return (
-        f" If broker {listed} fails too, the controllers' quorum has no majority: no leader is "
-        "elected and no topic changed."
-    )
+    return f" If broker {listed} fails too, {QUORUM_ENDS}."
 
 
 @check(

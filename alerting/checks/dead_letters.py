@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -41,11 +41,12 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
         origin = f" of {row['origin']}" if row["origin"] else ""
         mostly = f", mostly {row['top_reason']}" if row["top_reason"] else ""
         arriving = row["arrival_per_second"]
-        ratio, known = ratios.get((row["source"], row["name"]), (None, None))
-        who = f"{'An unknown share' if known is None else share(known)}{origin}"
+        failing = ratios.get((row["source"], row["name"]), _Failing())
+        measured = failing.measured
+        who = f"{'An unknown share' if measured is None else share(measured)}{origin}"
         yield CheckResult(
             labels=_labels(given, row),
-            value=ratio,
+            value=failing.assumed,
             what=f"Dead letters arrive in {row['name']}",
             detail=f"{who} fail{mostly}"
             + (f"; {rate(arriving)} arrive" if arriving else "")
@@ -189,11 +190,18 @@ def _number(waiting: int | None) -> str:
     return "an unknown number of messages" if waiting is None else messages(waiting)
 
 
-def _ratios(frames: Frames) -> dict[tuple[str, str], tuple[float | None, float | None]]:
-    """Return the share of messages that fail, over the last polls, and again if it is known.
+class _Failing(NamedTuple):
+    """The share of messages that fail; where that is not known, what is assumed instead."""
 
-    Where dead letters arrive and the arrivals of the origin are unknown, the ratio is 1: nobody can
-    say that they are few.
+    measured: float | None = None
+    assumed: float | None = None
+
+
+def _ratios(frames: Frames) -> dict[tuple[str, str], _Failing]:
+    """Return the share of messages that fail, over the last polls.
+
+    Where dead letters arrive and the arrivals of the origin are unknown, it is assumed to be 1:
+    nobody can say that they are few.
     """
     length = max(_RATIO_SECONDS, 4 * frames.interval_seconds)
     since = frames.at - timedelta(seconds=length)
@@ -208,10 +216,10 @@ def _ratios(frames: Frames) -> dict[tuple[str, str], tuple[float | None, float |
             held.drop_nulls().len().alias("known"),
         )
     )
-    ratios: dict[tuple[str, str], tuple[float | None, float | None]] = {}
+    ratios: dict[tuple[str, str], _Failing] = {}
     for source, name, ratio, arrived, known in found.iter_rows():
         assumed = None if known < 2 else 1.0 if arrived else 0.0
-        ratios[source, name] = (assumed if ratio is None else ratio, ratio)
+        ratios[source, name] = _Failing(ratio, assumed if ratio is None else ratio)
     return ratios
 
 

@@ -10,6 +10,13 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
+QUORUM_ENDS = (
+    "the controllers' quorum has no majority: partitions that it leads get no other leader, and no "
+    "topic can be changed"
+)
+"""What the loss of a broker means whose controller the majority needs."""
+
+
 def messages(value: int) -> str:
     """Return ``1 message`` or ``1,204 messages``."""
     return f"{value:,} message{'' if value == 1 else 's'}"

@@ -48,20 +48,21 @@ class VisibleAlerts:
         """Return the alerts that fired between two moments, the newest first."""
         return self._shown(self._store.history(since, cluster, until=until))
 
-    def ended(self, since: float, clusters: Sequence[str]) -> list[Alert]:
-        """Return the alerts of clusters that were resolved after a moment."""
-        found = (self._store.history(since, name, is_over=True) for name in clusters)
-        return self._shown(chain.from_iterable(found))
-
     def around(self, since: float, until: float, clusters: Sequence[str]) -> list[Alert]:
-        """Return the alerts of clusters between two moments, with symptoms that did not fire."""
-        found = {one.id: one for name in clusters for one in self.history(since, name, until=until)}
-        found |= {
-            one.id: one
-            for one in self.alerts().values()
+        """Return the alerts of clusters between two moments, with symptoms that did not fire.
+
+        An alert that names no cluster is of the first.
+        """
+        ended = (self._store.history(since, name, until=until, is_over=True) for name in clusters)
+        live = (
+            one
+            for one in self._store.alerts().values()
             if one.labels.get("cluster", clusters[0]) in clusters
-        }
-        return list(found.values())
+            and one.started_at <= until
+            and (one.resolved_at is None or one.resolved_at >= since)
+        )
+        found = {one.id: one for one in chain(chain.from_iterable(ended), live)}
+        return self._shown(found.values())
 
     def silences(self, now: float) -> list[Silence]:
         """Return the silences that have not ended at a moment."""

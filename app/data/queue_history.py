@@ -21,7 +21,7 @@ _SAMPLES_DRAWN = timedelta(days=1)
 15 s, reading a day takes 0.5 s of the processor, and a week 3 s."""
 
 
-def queue_history(view: View, queues: Sequence[tuple[str, str]], poll_seconds: float) -> History:
+def of_queues(view: View, queues: Sequence[tuple[str, str]], poll_seconds: float) -> History:
     """Return what waited in some queues of a RabbitMQ; see ``app.data.history.QUEUE``.
 
     There is no history of queues: these are their samples, read once a step.

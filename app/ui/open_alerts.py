@@ -8,7 +8,7 @@ import streamlit as st
 from alerting.errors import AlertingError
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import SEVERITIES
-from app.data import alert_store, present
+from app.data import alert_history, present
 from app.data.context import View
 from app.style.format import escape, thin
 from app.ui import components, incidents, routes
@@ -40,11 +40,17 @@ def draw(view: View, label: str, name: str) -> None:
 
 def _last(view: View, label: str, name: str) -> list[tuple[str, Target]]:
     try:
-        store = alert_store.open_store(view)
-        ended = store.ended(view.start.timestamp(), [view.cluster]) if store else []
+        fired = alert_history.fired(view, view.range) or ()
     except AlertingError:
         return []  # the page Alerts says so
-    of_thing = [one for one in ended if one.labels.get(label) == name]
+    until = view.until.timestamp()
+    of_thing = [
+        one
+        for one in fired
+        if one.labels.get(label) == name
+        and one.resolved_at is not None
+        and one.resolved_at <= until
+    ]
     if not of_thing:
         return []
     last = max(incidents.incidents(of_thing), key=lambda one: one.ended_at or 0.0)

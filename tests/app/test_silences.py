@@ -1,8 +1,11 @@
-"""What the pages of silences and incidents say of what is hidden, chosen or unreadable."""
+"""Silences: made, ended, refused; what pages say of those that are hidden or unreadable."""
 
 from __future__ import annotations
 
 import re
+import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +13,10 @@ import pytest
 
 from app.data import queries
 from app.data.alert_store import VisibleAlerts
+from config.load import load
 from lake.errors import LakeError
 from tests.app.conftest import NOW, Open, store_of
-from tests.app.test_pages import texts
+from tests.app.test_pages import calm, texts
 
 
 def test_an_alert_of_a_maintenance_window_is_silenced_on_both_pages(
@@ -62,3 +66,80 @@ def test_changes_that_cannot_be_read_are_not_said_to_be_none(
     test = open_page(alarmed, "incident", alert=alert.id)
     assert "cluster\\_events cannot be read" in test.error[0].value
     assert "No change of the cluster was seen" not in texts(test)
+
+
+def test_a_silence_is_made_and_ended(open_page: Open, alarmed: Path) -> None:
+    test = open_page(alarmed, "silences")
+    calm(test)
+    assert test.title[0].value == "No silence is on"
+    test.multiselect[0].set_value(["rule=BrokerMissing", "cluster=demo"]).run()
+    assert "Silences 1 of" in texts(test) and "Broker 2 is missing." in texts(test)
+    test.text_input[0].input("ana")
+    test.text_input[1].input("the disk is replaced")
+    test.button("FormSubmitter:silence-Silence").click().run()
+    calm(test)
+    assert test.success[0].value == "Silence 1 is made."
+    (silence,) = store_of(alarmed).silences()
+    assert [str(one) for one in silence.matchers] == ["rule=BrokerMissing", "cluster=demo"]
+    assert silence.ends_at - silence.starts_at == 7200
+    test = open_page(alarmed, "silences")
+    assert "End it now" in [one.label for one in test.button]
+
+
+@pytest.mark.parametrize(
+    ("matchers", "who", "why", "message"),
+    [
+        pytest.param("", "ana", "x", "needs a matcher", id="no matcher"),
+        pytest.param("group", "ana", "x", "a matcher reads", id="no matcher at all"),
+        pytest.param("group=a", "", "x", "an author", id="no author"),
+    ],
+)
+def test_a_silence_that_is_not_whole_is_refused(
+    open_page: Open, alarmed: Path, matchers: str, who: str, why: str, message: str
+) -> None:
+    test = open_page(alarmed, "silences")
+    test.multiselect[0].set_value([matchers] if matchers else [])
+    test.text_input[0].input(who)
+    test.text_input[1].input(why)
+    test.button("FormSubmitter:silence-Silence").click().run()
+    assert message in test.error[0].value
+    assert store_of(alarmed).silences() == []
+
+
+@pytest.mark.parametrize("matcher", ['group=~"batch\\ "', 'group=~""\\""'])
+def test_a_silence_with_blanks_or_quotes_is_made_shown_and_ended(
+    open_page: Open, alarmed: Path, matcher: str
+) -> None:
+    test = open_page(alarmed, "silences")
+    test.multiselect[0].set_value([matcher])
+    test.text_input[0].input("ana")
+    test.text_input[1].input("deploy")
+    test.button("FormSubmitter:silence-Silence").click().run()
+    calm(test)
+    test = open_page(alarmed, "silences")
+    calm(test)
+    assert test.dataframe[0].value["matchers"].to_list() == [matcher]
+    test.button("FormSubmitter:end-silence-End it now").click().run()
+    calm(test)
+    assert store_of(alarmed).silences(time.time()) == []
+
+
+def test_a_silence_that_cannot_be_read_is_said_on_each_page_and_ended_from_its_own(
+    open_page: Open, alarmed: Path
+) -> None:
+    state = load(alarmed / "headroom.yaml").alerting.state
+    with closing(sqlite3.connect(state)) as connection, connection:
+        connection.execute(
+            "INSERT INTO silences (matchers, starts_at, ends_at, author, comment, created_at) "
+            """VALUES ('["group=~batch\\\\ "]', 0, 4e9, 'eve', 'x', 0)"""
+        )
+    for page in ("alerts", "rules", "health", "silences"):
+        test = open_page(alarmed, page)
+        assert not test.exception
+        (message,) = [one.value for one in test.error]
+        assert "silence 1 of eve silences nothing" in message
+    assert test.title[0].value == "No silence is on"
+    assert "cannot be read" in test.dataframe[0].value["matchers"].to_list()[0]
+    test.button("FormSubmitter:end-silence-End it now").click().run()
+    calm(test)
+    assert store_of(alarmed).silences(time.time()) == []

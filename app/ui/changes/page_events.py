@@ -10,8 +10,9 @@ import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.rules.lifecycle import Alert
-from app.data import alert_store, history_queries, present, queries
+from app.data import alert_history, history_queries, present, queries
 from app.data.context import View
+from app.data.time_range import RANGES
 from app.ui import components, incidents, present_incidents
 from app.ui.advice import advice_history
 from app.ui.changes import events, relevant
@@ -20,6 +21,7 @@ from lake.schemas.current import RECENT_CHANGES
 from scaling.advice.follow_up import Followed
 from scaling.advice.model import Subject
 
+_LAST_HOUR = RANGES["1h"]
 _ADVISED = timedelta(hours=3)
 """How long after advice was last given a change may follow it."""
 _ADVICE = 5
@@ -57,7 +59,7 @@ def of_topic(view: View, topic: str) -> list[Event]:
 def of_last_hour(view: View) -> list[Event]:
     """Return what changed in the cluster in the last hour, what fired and what ended."""
     found: list[Event] = []
-    since = view.now - timedelta(hours=1)
+    since = _LAST_HOUR.start(view.now)
     with components.guarded():
         found += events.of_changes(queries.changes_between(view, since, view.now))
     with components.guarded():
@@ -72,23 +74,11 @@ def of_last_hour(view: View) -> list[Event]:
 def _causes(view: View) -> Sequence[Alert]:
     """Return the causes of the last hour; without a service that keeps alerts, what is open."""
     try:
-        kept = _kept(view.cache_key, view.cluster, present.stamp(view), view)
+        fired = alert_history.fired(view, _LAST_HOUR)
     except AlertingError:
-        kept = None  # the page Alerts says so
-    return [one.cause for one in present_incidents.here(view)] if kept is None else kept
-
-
-# Alerts begin and end with an evaluation.
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _kept(key: str, cluster: str, stamp: float, _view: View) -> Sequence[Alert] | None:
-    store = alert_store.open_store(_view)
-    if store is None:
-        return None
-    clusters = [cluster, *_view.sources_beside]
-    since = (_view.now - timedelta(hours=1)).timestamp()
-    found = {one.id: one for one in (*store.ended(since, clusters), *store.alerts().values())}
-    here = [one for one in found.values() if one.labels.get("cluster", cluster) in clusters]
-    return tuple(one.cause for one in incidents.incidents(here))
+        fired = None  # the page Alerts says so
+    found = present_incidents.here(view) if fired is None else incidents.incidents(fired)
+    return [one.cause for one in found]
 
 
 def _advised(view: View, groups: Sequence[str]) -> dict[str, tuple[int, datetime]]:
@@ -130,12 +120,11 @@ def _brokers(view: View) -> list[Event]:
 
 def _alerts(view: View, kind: str, name: str) -> list[Event]:
     try:
-        store = alert_store.open_store(view)
-        since, until = view.start.timestamp(), view.until.timestamp()
-        found = store.history(since, view.cluster, until=until) if store else []
+        found = alert_history.fired(view, view.range) or ()
     except AlertingError:
         return []  # the page Alerts says so
-    return events.of_alerts([one for one in found if one.labels.get(kind) == name], name)
+    of_thing = [one for one in found if one.labels.get(kind) == name and one.fired_at is not None]
+    return events.of_alerts(of_thing, name)
 
 
 def _advice(view: View, kind: Subject, name: str) -> list[Event]:

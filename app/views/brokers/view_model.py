@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from alerting.status.phrases import QUORUM_ENDS
 from app.style import theme
 from app.style.format import clock, count, duration, exact, listing
 from app.style.theme import BadgeStyle
@@ -48,10 +49,6 @@ _KIND = ("topic", "label")
 _LEFT = pl.col("in_sync_replicas").list.len().cast(pl.Int64) - 1
 """In-sync replicas where one is lost."""
 
-_QUORUM_ENDS = (
-    "ends the controllers' quorum: partitions that it leads get no other leader, and no topic can "
-    "be changed"
-)
 _DEFAULT = " (default)"
 _NAMED = 4
 """Most brokers that a sentence names."""
@@ -124,7 +121,7 @@ def _one_more(brokers: pl.DataFrame) -> list[str]:
         ).is_empty()
     ]
     if decisive:
-        return [*parts, f"losing {_any_of(decisive)} too {_QUORUM_ENDS}"]
+        return [*parts, f"if {_any_of(decisive)} fails too, {QUORUM_ENDS}"]
     return parts or (["one more loss would stop no partition"] if alive.height else [])
 
 

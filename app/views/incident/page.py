@@ -6,8 +6,9 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from alerting.errors import AlertingError
-from alerting.rules.lifecycle import State, active
+from alerting.rules.lifecycle import Alert, State, active
 from app.data import alert_store, history_queries, present, queries
+from app.data.alert_store import VisibleAlerts
 from app.data.context import current
 from app.style.charts.lines import Line, colours_of, columns_chart
 from app.style.charts.timelines import shown_of, timeline_chart
@@ -51,16 +52,19 @@ if store is None or alert is None:
     st.stop()
 
 cluster = alert.labels.get("cluster", view.cluster)
-# Related alerts overlap with it, or began a little earlier.
-near = view_model.BEFORE.total_seconds()
-ends = alert.resolved_at or view.now.timestamp()
-related = {one.id: one for one in store.around(alert.began_at - near, ends, [cluster])}
-related[alert.id] = alert
-incident = next(
-    one
-    for one in incidents.incidents(related.values())
-    if alert.id in {each.id for each in (one.cause, *one.symptoms)}
-)
+
+
+def around(store: VisibleAlerts, one: Alert) -> list[Alert]:
+    """Return the alerts that may have led to one, or have followed from it."""
+    since = one.began_at - view_model.BEFORE.total_seconds()
+    until = (one.resolved_at or view.now.timestamp()) + view_model.AFTER.total_seconds()
+    return store.around(since, until, [cluster])
+
+
+# Twice: an alert that led here may have ended before its cause did, which others followed from.
+incident = view_model.incident_of(alert, around(store, alert))
+related = around(store, incident.cause)
+incident = view_model.incident_of(incident.cause, related)
 if incident.ended_at is None:
     (incident,) = open_incidents.at_present(view, [incident])
 at_present, incident = incident, view_model.as_it_was(incident)
@@ -112,7 +116,7 @@ first, until = began - view_model.BEFORE, (ended or view.now) + view_model.AFTER
 with components.guarded():
     group = cause.labels.get("group")
     status = present.rows(place, GROUP_STATUS)
-    groups = lag.groups_of(incident, status, related.values())
+    groups = lag.groups_of(incident, status, related)
     topics = view_model.topics_of(cause, status)
     changes = queries.changes_between(place, first, until)
     is_of_cluster = group is None and not topics

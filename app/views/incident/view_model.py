@@ -18,7 +18,15 @@ from app.style.charts.base import ChartEvent
 from app.style.format import clock, count, duration, escape, thin
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.changes.events import Event, Sort
-from app.ui.incidents import Incident, limited, loss, symptoms_of, timeline_rows, what_goes_on
+from app.ui.incidents import (
+    Incident,
+    incidents,
+    limited,
+    loss,
+    symptoms_of,
+    timeline_rows,
+    what_goes_on,
+)
 from app.views.incident.lag import Courses, figures
 
 BEFORE = timedelta(minutes=30)
@@ -39,6 +47,16 @@ class Step:
     kind: str
     what: str
     detail: str = ""
+
+
+def incident_of(alert: Alert, around: Iterable[Alert]) -> Incident:
+    """Return the incident that an alert belongs to, of the alerts around it."""
+    known = {one.id: one for one in around} | {alert.id: alert}
+    return next(
+        one
+        for one in incidents(known.values())
+        if alert.id in {each.id for each in (one.cause, *one.symptoms)}
+    )
 
 
 def as_it_was(incident: Incident) -> Incident:

@@ -102,7 +102,7 @@ if deepest := view_model.deepest(rows, NAMED_SERIES):
         "day at most.",
         log_key="queues-log",
     ) as log:
-        history = queue_history.queue_history(here, deepest, interval)
+        history = queue_history.of_queues(here, deepest, interval)
         course = view_model.with_names(history.frame)
         if course["ready"].count():
             components.chart(

@@ -8,13 +8,14 @@ from alerting.notify.notifications import Notification, NotificationKind
 from alerting.notify.store import AlertStore
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import AlertSeverity
+from tests import alert_of
 
 SECRET = "the-secret-of-the-hook"  # noqa: S105 (a test's)
 
 
 def alert(name: str = "payments", state: State = State.FIRING, at: float | None = None) -> Alert:
     began = time.time() - 120 if at is None else at
-    return Alert(
+    return alert_of.alert(
         fingerprint=f"fingerprint-{name}",
         rule="GroupStalled",
         check="stalled",

@@ -281,7 +281,7 @@ def test_a_missing_broker_says_which_loss_ends_the_quorum() -> None:
     (found,) = CHECKS["broker_missing"].observe(given)
     assert found.detail.endswith(
         "1 of 2 brokers are left. If broker 2 fails too, the controllers' quorum has no majority: "
-        "no leader is elected and no topic changed."
+        "partitions that it leads get no other leader, and no topic can be changed."
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -45,6 +44,7 @@ from lake.schemas.tables import (
 )
 from lake.storage.current_store import CurrentStore
 from lake.storage.store import Lake
+from tests.alert_of import alert
 from tests.unit.alerting.current.sample_rows import NOW, rows
 from tests.unit.alerting.inputs.test_recent_rows import Collector
 
@@ -202,21 +202,11 @@ def test_what_is_unknown_is_null() -> None:
 
 def test_the_deadline_of_an_alert_stays_while_that_of_its_group_is_unknown() -> None:
     frames = Frames(cluster="c", now=NOW.timestamp(), tables={})
-    alert = Alert(
-        fingerprint="f",
-        rule="DataLossNear",
-        check="data_loss_deadline",
-        severity=AlertSeverity.CRITICAL,
-        labels={"cluster": "c", "group": "g"},
-        state=State.FIRING,
-        started_at=NOW.timestamp(),
-        last_true_at=NOW.timestamp(),
-        deadline=NOW.timestamp() + 3600,
-    )
-    stalled = replace(alert, fingerprint="s", check="rewound", deadline=None)
+    near = alert(check="data_loss_deadline", deadline=NOW.timestamp() + 3600)
+    stalled = alert(fingerprint="s", check="rewound")
     unknown = {"cluster": "c", "group": "g", "status": "STALLED", "evaluated_at": NOW}
     groups = pl.DataFrame([unknown], schema=GROUP_STATUS.polars_schema)
-    found = alert_rows([alert, stalled], groups, frames)
+    found = alert_rows([near, stalled], groups, frames)
     assert found["deadline_at"].to_list() == [NOW + timedelta(hours=1), None]
     known = groups.with_columns(pl.lit(NOW + timedelta(hours=2)).alias("data_loss_at"))
     assert alert_rows([stalled], known, frames)["deadline_at"][0] == NOW + timedelta(hours=2)
@@ -226,25 +216,19 @@ def test_a_cause_that_has_just_ended_stays_above_the_symptoms_that_go_on() -> No
     """Given a broker that is back, then its topics are one row with it until they are well."""
     frames = Frames(cluster="c", now=NOW.timestamp(), tables={})
     at = NOW.timestamp()
-    broker = Alert(
+    broker = alert(
         fingerprint="b",
-        rule="BrokerMissing",
         check="broker_missing",
-        severity=AlertSeverity.CRITICAL,
         labels={"cluster": "c", "broker": "2"},
-        state=State.RESOLVED,
         started_at=at - 600,
-        last_true_at=at - 60,
         resolved_at=at,
     )
     topics = [
-        replace(
-            broker,
+        alert(
             fingerprint=name,
             check="under_replicated",
             severity=AlertSeverity.WARNING,
-            state=State.FIRING,
-            resolved_at=None,
+            started_at=at - 600,
             inhibited_by="b",
         )
         for name in ("t1", "t2")

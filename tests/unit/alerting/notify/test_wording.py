@@ -6,17 +6,13 @@ from dataclasses import replace
 
 from alerting.notify.notifications import Notification, NotificationKind
 from alerting.notify.wording import alertmanager_alerts, body, title, webhook_payload
-from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import AlertSeverity
+from tests.alert_of import alert
 
 NOW = 1_800_000_000.0
-ALERT = Alert(
-    fingerprint="f",
+ALERT = alert(
     rule="DataLossNear",
     check="data_loss_deadline",
-    severity=AlertSeverity.CRITICAL,
-    labels={"cluster": "c", "group": "g"},
-    state=State.FIRING,
     started_at=NOW - 60,
     last_true_at=NOW,
     deadline=NOW + 3 * 3600 + 600,

@@ -11,27 +11,15 @@ from alerting.rules.folding import as_listed
 from alerting.rules.lifecycle import Alert, State, Told
 from alerting.rules.model import AlertSeverity
 from alerting.status.descriptions import WAIT_STEP
+from tests import alert_of
 
 CRITICAL, WARNING = AlertSeverity.CRITICAL, AlertSeverity.WARNING
 NEAR, FAR = 5000.0, 9000.0
 
 
 def alert(check: str, severity: AlertSeverity = CRITICAL, **given: Any) -> Alert:
-    ended = given.get("resolved_at")
-    return Alert(
-        **{
-            "fingerprint": f"{check} {severity}",
-            "rule": check,
-            "check": check,
-            "severity": severity,
-            "labels": {"cluster": "c", "group": "g"},
-            "state": State.FIRING if ended is None else State.RESOLVED,
-            "started_at": 1000.0,
-            "last_true_at": 2000.0,
-            "step": check,
-            **given,
-        }
-    )
+    of_all = {"fingerprint": f"{check} {severity}", "rule": check, "step": check} | given
+    return alert_of.alert(check=check, severity=severity, **of_all)
 
 
 def causes(*alerts: Alert) -> list[Alert]:

@@ -1,4 +1,4 @@
-"""An alert's life: pending, firing, resolved, damped, inhibited."""
+"""An alert's life: pending, firing, resolved, damped."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ import pytest
 from alerting.checks.model import Observation
 from alerting.evaluate.observations import group_observations
 from alerting.inputs.windows import GroupKey
-from alerting.notify.notifications import NotificationIntervals, NotificationKind, Notified, plan
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
-from alerting.rules.inhibition import advance_with_causes, inhibited
+from alerting.rules.inhibition import advance_with_causes
 from alerting.rules.lifecycle import Alert, Alerts, State, active, advance
-from alerting.rules.model import AlertSeverity, Evaluation, Override, Rule, evaluate
+from alerting.rules.model import AlertSeverity, Override, Rule, evaluate
 from alerting.status.descriptions import WAIT_STEP
 from alerting.status.model import GroupStatus, LagNumbers, Status
 
@@ -187,154 +186,6 @@ def test_default_rules_have_unique_names_and_known_checks() -> None:
     assert found == {rule.name for rule in DEFAULT_ALERT_RULES if rule.threshold is not None}
 
 
-def finding_set(*observations: Observation) -> Evaluation:
-    return evaluate(DEFAULT_ALERT_RULES, observations)
-
-
-def held(*observations: Observation) -> dict[str, str]:
-    """Return rule of the symptom: rule of its cause."""
-    found = finding_set(*observations).findings
-    names = {f.fingerprint: f.rule.name for f in found}
-    return {names[a]: names[b] for a, b in inhibited(found).items()}
-
-
-def of_group(check: str, since: float | None = None, **related: str) -> Observation:
-    return Observation(
-        check=check,
-        labels={"cluster": "c", "group": "g"},
-        value=5.0,
-        since=since,
-        related=related,
-        status="X",
-    )
-
-
-def of_cluster(check: str, since: float | None = None, **labels: str) -> Observation:
-    return Observation(check=check, labels={"cluster": "c", **labels}, value=5.0, since=since)
-
-
-BROKER = of_cluster("broker_missing", 1000.0, broker="2")
-
-
-@pytest.mark.parametrize(
-    ("observations", "expected"),
-    [
-        pytest.param(
-            [BROKER, of_cluster("under_replicated", topic="t"), of_group("unknown")],
-            {"UnderReplicated": "BrokerMissing", "GroupUnknown": "BrokerMissing"},
-            id="a missing broker explains replication and unknown groups",
-        ),
-        pytest.param(
-            [BROKER, of_group("stalled", 1100.0)],
-            {"GroupStalled": "BrokerMissing"},
-            id="a group that stalls with the outage",
-        ),
-        pytest.param(
-            [BROKER, replace(of_group("objective_missed", 1900.0), began=1100.0)],
-            {"GroupMissesObjective": "BrokerMissing"},
-            id="fell behind with the outage, and missed its objective later",
-        ),
-        pytest.param([BROKER, of_group("stalled", 100.0)], {}, id="stalled before the outage"),
-        pytest.param([BROKER, of_group("stalled", 9000.0)], {}, id="stalled long after it"),
-        pytest.param([BROKER, of_group("losing_data", 1100.0)], {}, id="loss is never held back"),
-        pytest.param(
-            [of_cluster("partitions_offline", topic="t"), of_cluster("under_min_isr", topic="t")],
-            {"UnderMinIsr": "PartitionsOffline"},
-            id="offline explains under min ISR",
-        ),
-        pytest.param(
-            [of_cluster("partitions_offline", topic="t"), of_cluster("under_min_isr", topic="u")],
-            {},
-            id="of another topic it does not",
-        ),
-        pytest.param(
-            [
-                of_cluster("collection_failed", source="kafka", section="group_offsets"),
-                of_group("unknown"),
-            ],
-            {"GroupUnknown": "CollectionFailed"},
-            id="a failed section explains unknown groups",
-        ),
-        pytest.param(
-            [of_group("stopped"), of_group("idle_consumers"), of_cluster("tasks_failed")],
-            {"IdleConsumers": "GroupStopped"},
-            id="idle consumers of a stopped group",
-        ),
-        pytest.param(
-            [
-                Observation(
-                    check="tasks_failed",
-                    labels={"cluster": "c", "connect": "k", "connector": "x"},
-                    value=1.0,
-                    related={"group": "g"},
-                ),
-                of_group("stalled"),
-            ],
-            {"GroupStalled": "ConnectorTasksFailed"},
-            id="failed tasks explain their sink's group",
-        ),
-    ],
-)
-def test_causes_hold_symptoms_back(
-    observations: list[Observation], expected: dict[str, str]
-) -> None:
-    assert held(*observations) == expected
-
-
-def test_a_symptom_is_told_when_it_outlives_its_cause() -> None:
-    alerts: Alerts = {}
-    notified: dict[str, Notified] = {}
-    sent: list[tuple[float, str, str]] = []
-    for tick in range(30):
-        now = tick * 15.0
-        seen = [of_group("stalled", 1100.0), *([BROKER] if tick < 8 else [])]
-        evaluation = finding_set(*seen)
-        alerts = advance(alerts, evaluation, inhibited(evaluation.findings), now)
-        notifications, notified = plan(alerts, notified, now, NotificationIntervals())
-        sent += [
-            (now, notification.kind.value, notification.group) for notification in notifications
-        ]
-        if tick == 0:
-            assert [alert.rule for alert in notifications[0].inhibited] == ["GroupStalled"]
-    # Broker: true until 105 s, resolved at 165 s; the symptom has another minute to go.
-    assert sent == [
-        (0.0, "firing", "c/BrokerMissing"),
-        (165.0, "resolved", "c/BrokerMissing"),
-        (225.0, "firing", "c/GroupStalled"),
-    ]
-
-
-def test_what_fired_before_a_cause_stays_a_row_though_its_group_joined_anew_meanwhile() -> None:
-    alerts: Alerts = {}
-    # Connect's group rebalances while the broker is lost: its status is dated anew.
-    for now, seen in (
-        (900.0, [of_group("stopped", 100.0)]),
-        (1005.0, [of_group("stopped", 1004.0), BROKER]),
-    ):
-        alerts = advance_with_causes(alerts, finding_set(*seen), now)
-    stopped = next(one for one in alerts.values() if one.check == "stopped")
-    assert (stopped.inhibited_by, stopped.since) == (None, 100.0)
-    both = finding_set(of_group("stopped", 1004.0), BROKER)
-    fresh = advance_with_causes({}, both, 1005.0)
-    assert any(one.check == "stopped" and one.inhibited_by for one in fresh.values())
-
-
-def test_an_alert_keeps_what_it_said_before_what_it_fired_for_was_mended() -> None:
-    alerts: Alerts = {}
-    kept = {}
-    for now in range(0, 675, 15):
-        what, detail = ("g stopped", "9 wait") if now < 600 or now > 645 else ("g catches up", "2")
-        seen = replace(of_group("stopped"), what=what, detail=detail, stands=what != "g stopped")
-        alerts = advance_with_causes(alerts, finding_set(seen), float(now))
-        (kept[now],) = alerts.values()
-    was = kept[645].before_mending
-    assert was is not None
-    assert (was.until, was.what, was.detail) == (600.0, "g stopped", "9 wait")
-    assert kept[600].before_mending == was
-    assert kept[645].what == "g catches up"
-    assert kept[585].before_mending is kept[660].before_mending is None
-
-
 def of_status(status: Status, lasting: bool = False) -> list[Observation]:
     numbers = LagNumbers(lag=5000, drain_seconds=36_500.0)
     found = GroupStatus(status=status, reason="r.", numbers=numbers, is_lasting=lasting)
@@ -389,74 +240,3 @@ def test_catching_up_alone_is_no_alert() -> None:
     evaluation = evaluate(DEFAULT_ALERT_RULES, of_status(Status.CATCHING_UP))
     assert evaluation.standing
     assert advance_with_causes({}, evaluation, 0.0) == {}
-
-
-def notifications_of(
-    series: Sequence[Sequence[str]],
-    intervals: NotificationIntervals,
-    step: float = 15.0,
-    **options: object,
-) -> list[tuple[float, str, int, int]]:
-    """Return time, kind, firing and resolved of each notice about groups that are stopped."""
-    alerts: Alerts = {}
-    notified: dict[str, Notified] = {}
-    sent = []
-    for index, groups in enumerate(series):
-        now = index * step
-        seen = [
-            Observation(check="stalled", labels={"cluster": "c", "group": g}, value=5.0)
-            for g in groups
-        ]
-        alerts = advance(alerts, evaluate((STALLED,), seen), {}, now)
-        notifications, notified = plan(alerts, notified, now, intervals, **options)  # type: ignore[arg-type]
-        sent += [(now, n.kind.value, len(n.firing), len(n.resolved)) for n in notifications]
-    return sent
-
-
-def test_alerts_of_one_kind_are_told_together() -> None:
-    intervals = NotificationIntervals(group_interval_seconds=60.0)
-    series = [["a", "b"], *[["a", "b", "x"]] * 6]
-    assert notifications_of(series, intervals) == [(0.0, "firing", 2, 0), (60.0, "firing", 3, 0)]
-
-
-def test_the_last_resolution_is_told_at_once() -> None:
-    intervals = NotificationIntervals(group_interval_seconds=600.0)
-    assert notifications_of([["a"], *[[]] * 6], intervals) == [
-        (0.0, "firing", 1, 0),
-        (60.0, "resolved", 0, 1),
-    ]
-
-
-def test_it_is_repeated_until_somebody_looks_after_it() -> None:
-    intervals = NotificationIntervals(repeat_interval_seconds=60.0)
-    series = [["a"]] * 10
-    assert [kind for _, kind, *_ in notifications_of(series, intervals)] == [
-        NotificationKind.FIRING,
-        NotificationKind.REPEAT,
-        NotificationKind.REPEAT,
-    ]
-    quiet = notifications_of(series, intervals, is_acknowledged=lambda _: True)
-    assert [kind for _, kind, *_ in quiet] == [NotificationKind.FIRING]
-
-
-def test_what_is_silenced_is_not_told() -> None:
-    assert notifications_of([["a"]] * 9, NotificationIntervals(), is_silent=lambda _: True) == []
-
-
-def test_keys_are_the_same_in_each_instance_and_differ_between_notices() -> None:
-    def keys() -> list[str]:
-        alerts: Alerts = {}
-        notified: dict[str, Notified] = {}
-        found = []
-        for index, groups in enumerate([["a"], ["a"], *[[]] * 10, ["a"]]):
-            seen = [
-                Observation(check="stalled", labels={"cluster": "c", "group": g}, value=5.0)
-                for g in groups
-            ]
-            alerts = advance(alerts, evaluate((STALLED,), seen), {}, index * 15.0)
-            notifications, notified = plan(alerts, notified, index * 15.0, NotificationIntervals())
-            found += [notification.key for notification in notifications]
-        return found
-
-    assert len(set(keys())) == 3
-    assert keys() == keys()

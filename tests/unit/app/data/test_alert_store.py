@@ -27,14 +27,17 @@ def test_a_look_back_has_all_places_and_symptoms_that_have_not_fired(
     assert sorted(one.what for one in found) == ["broker", "queue", "topic"]
 
 
-def test_what_is_over_is_found_beside_what_goes_on(view: View, tmp_path: Path) -> None:
+def test_a_look_back_leaves_out_what_was_over_before_and_what_began_later(
+    view: View, tmp_path: Path
+) -> None:
     store = AlertStore(tmp_path / "alerts.sqlite")
-    over, older = (
-        replace(alert(name, 1000.0), state=State.RESOLVED, resolved_at=at)
-        for name, at in (("over", 1100.0), ("older", 1020.0))
+    alerts = (
+        alert("older", 1000.0, 1020.0),
+        alert("over", 1000.0, 1100.0),
+        alert("open", 1000.0),
+        alert("later", 1210.0),
     )
-    every = {one.fingerprint: one for one in (over, older, alert("open", 1000.0))}
-    store.save("c", every, {}, [], 1100.0)
-    found = VisibleAlerts(view, store).ended(1050.0, ["c", "rabbit"])
+    store.save("c", {one.fingerprint: one for one in alerts}, {}, [], 1220.0)
+    found = VisibleAlerts(view, store).around(1050.0, 1200.0, ["c", "rabbit"])
     store.close()
-    assert [one.what for one in found] == ["over"]
+    assert sorted(one.what for one in found) == ["open", "over"]

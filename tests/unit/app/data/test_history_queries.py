@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 import polars as pl
 import pytest
 
+from app.data import queue_history
 from app.data.context import View
 from app.data.history import History
 from app.data.history_queries import dead_letter_history, history, lags
-from app.data.queue_history import queue_history
 from app.data.time_range import RANGES, between
 from lake.schemas.model import Table
 from lake.schemas.tables import DEAD_LETTER_HISTORY, DEAD_LETTERS, QUEUES
@@ -128,7 +128,7 @@ def put(view: View, *samples: tuple[float, str, int | None], vhost: str = "/") -
 
 def waiting(view: View, range_: str, **changed: datetime) -> History:
     beside = replace(view, cluster="rabbit", range=RANGES[range_], **changed)
-    return queue_history(beside, [("/", "a"), ("/", "b")], 15.0)
+    return queue_history.of_queues(beside, [("/", "a"), ("/", "b")], 15.0)
 
 
 def points(history: History, queue: str) -> list[tuple[float, int | None]]:

@@ -8,9 +8,7 @@ from typing import cast
 
 import pytest
 
-from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Silence, parse_matcher
-from alerting.rules.model import AlertSeverity
 from app.data import alert_actions as actions
 from app.data.alert_actions import may_silence
 from app.data.alert_store import sees_labels
@@ -18,21 +16,11 @@ from app.data.context import View
 from app.data.viewer import Viewer, is_over, viewer_of
 from config.app import AuthSettings, RoleSettings
 from config.parts import Selection
+from tests.alert_of import alert
 
 HOUR = 3600.0
 LABELS = {"cluster": "production", "group": "abc"}
-ALERT = Alert(
-    fingerprint="f",
-    rule="GroupStopped",
-    check="stopped",
-    severity=AlertSeverity.CRITICAL,
-    labels=LABELS,
-    state=State.FIRING,
-    started_at=0.0,
-    last_true_at=0.0,
-    what="abc stopped",
-    page="group",
-)
+ALERT = alert(labels=LABELS, what="abc stopped", page="group")
 SILENCE = Silence(
     id=1,
     matchers=tuple(parse_matcher(f"{label}={value}") for label, value in LABELS.items()),

@@ -7,26 +7,16 @@ from datetime import UTC, datetime
 
 import pytest
 
-from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import AlertSeverity, Rule
 from alerting.tools.rule_trial import Tried
 from app.ui.alert_list import alert_rows, condition, value_rows
+from tests.alert_of import alert
 
 
 @pytest.mark.parametrize(("since", "note"), [(None, ""), (900.0, "no data for 1 min 40 s")])
 def test_an_alert_that_went_blind_says_so(since: float | None, note: str) -> None:
-    alert = Alert(
-        fingerprint="f",
-        rule="BrokerMissing",
-        check="broker_missing",
-        severity=AlertSeverity.CRITICAL,
-        labels={"cluster": "c", "broker": "2"},
-        state=State.FIRING,
-        started_at=500.0,
-        last_true_at=880.0,
-        no_data_since=since,
-    )
-    rows = alert_rows([alert], datetime.fromtimestamp(1000.0, UTC))
+    blind = alert(started_at=500.0, last_true_at=880.0, no_data_since=since)
+    rows = alert_rows([blind], datetime.fromtimestamp(1000.0, UTC))
     assert rows["note"].to_list() == [note]
 
 

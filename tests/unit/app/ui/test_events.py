@@ -9,13 +9,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from alerting.rules.lifecycle import Alert, State, Told
+from alerting.rules.lifecycle import Told
 from alerting.rules.model import AlertSeverity
 from app.ui.changes import events, relevant
 from app.ui.changes.events import Event, Sort
 from lake.schemas.bronze import NAMED_TOPICS
 from lake.schemas.current import RECENT_CHANGES
 from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES
+from tests.alert_of import alert
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 
@@ -320,13 +321,7 @@ def test_a_name_begins_as_it_is_written() -> None:
 
 def test_what_fired_is_an_event_by_what_it_fired_for() -> None:
     fired = START + timedelta(minutes=5)
-    stopped = Alert(
-        fingerprint="f",
-        rule="GroupStopped",
-        check="stopped",
-        severity=AlertSeverity.CRITICAL,
-        labels={"cluster": "c", "group": "g"},
-        state=State.FIRING,
+    stopped = alert(
         started_at=START.timestamp(),
         last_true_at=fired.timestamp(),
         what="g is catching up",
@@ -358,13 +353,7 @@ def test_what_is_over_says_when_it_ended_and_how_long_it_lasted(
     began: int, at: int, lasted: str
 ) -> None:
     first, last = (START + timedelta(minutes=minute) for minute in (began, 9))
-    stalled = Alert(
-        fingerprint="f",
-        rule="GroupStalled",
-        check="stalled",
-        severity=AlertSeverity.CRITICAL,
-        labels={"cluster": "c", "group": "payments"},
-        state=State.RESOLVED,
+    stalled = alert(
         started_at=first.timestamp(),
         last_true_at=last.timestamp(),
         what="payments stalled",

@@ -31,27 +31,15 @@ from app.ui.incidents import (
 )
 from app.views.alerts.view_model import matching, newest_first
 from lake.schemas.current import GROUP_STATUS
+from tests import alert_of
 
 NOW = datetime.fromtimestamp(2000.0, UTC)
 WARNING = AlertSeverity.WARNING
 
 
 def alert(name: str, began: float, ended: float | None = None, **given: Any) -> Alert:
-    return Alert(
-        **{
-            "fingerprint": name,
-            "rule": "R",
-            "check": "stopped",
-            "severity": AlertSeverity.WARNING,
-            "labels": {"cluster": "c"},
-            "state": State.FIRING if ended is None else State.RESOLVED,
-            "started_at": began,
-            "last_true_at": ended or 2000.0,
-            "resolved_at": ended,
-            "what": name,
-            **given,
-        }
-    )
+    of_all = {"fingerprint": name, "severity": WARNING, "labels": {"cluster": "c"}, "what": name}
+    return alert_of.alert(started_at=began, resolved_at=ended, **of_all | given)
 
 
 def test_symptoms_stand_under_the_cause_of_their_cause() -> None:

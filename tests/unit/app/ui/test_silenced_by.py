@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from alerting.rules.lifecycle import Alert, State
-from alerting.rules.model import AlertSeverity
+from alerting.rules.lifecycle import Alert
 from app.ui.alert_forms import matchers_of, silenced_by
+from tests.alert_of import alert
 
 
-def alert(rule: str, group: str) -> Alert:
-    return Alert(
-        fingerprint=f"{rule}-{group}",
-        rule=rule,
-        check="x",
-        severity=AlertSeverity.CRITICAL,
-        labels={"cluster": "c", "group": group},
-        state=State.FIRING,
-        started_at=500.0,
-        last_true_at=880.0,
-        what=f"{group} stopped",
-    )
+def of_group(rule: str, group: str) -> Alert:
+    labels = {"cluster": "c", "group": group}
+    return alert(fingerprint=f"{rule}-{group}", rule=rule, labels=labels, what=f"{group} stopped")
 
 
-FIRING = [alert("GroupStopped", "pay-a"), alert("GroupStopped", "pay-b"), alert("Lag", "pay-a")]
+FIRING = [
+    of_group("GroupStopped", "pay-a"),
+    of_group("GroupStopped", "pay-b"),
+    of_group("Lag", "pay-a"),
+]
 
 
 @pytest.mark.parametrize(

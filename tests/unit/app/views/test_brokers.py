@@ -64,9 +64,9 @@ def test_the_sentence_of_brokers() -> None:
     ends = {"ends_quorum_if_lost": True}
     _, detail = sentence(one_down, up | ends, {"is_alive": False}, refused | ends)
     assert detail.endswith(
-        "losing broker 3 too refuses acks=all on 4 partitions; losing broker 1 or 3 too ends the "
-        "controllers' quorum: partitions that it leads get no other leader, and no topic can be "
-        "changed."
+        "losing broker 3 too refuses acks=all on 4 partitions; if broker 1 or 3 fails too, the "
+        "controllers' quorum has no majority: partitions that it leads get no other leader, and no "
+        "topic can be changed."
     )
     goes_on = up | {"ends_quorum_if_lost": False}
     _, detail = sentence(one_down, goes_on, {"is_alive": False}, goes_on)

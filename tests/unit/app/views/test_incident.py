@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
-from alerting.rules.lifecycle import Alert, State, Told
+from alerting.rules.lifecycle import State, Told
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import AlertSeverity
 from app.ui.changes.events import of_changes
@@ -28,20 +28,17 @@ from app.views.incident.view_model import (
 )
 from lake.schemas.grain import Grain
 from lake.schemas.tables import CLUSTER_EVENTS
+from tests.alert_of import alert
 
 
 def at(second: float) -> datetime:
     return datetime.fromtimestamp(second, UTC)
 
 
-CAUSE = Alert(
-    fingerprint="f",
+CAUSE = alert(
     rule="BrokerMissing",
     check="broker_missing",
-    severity=AlertSeverity.CRITICAL,
     labels={"cluster": "c", "broker": "2"},
-    state=State.RESOLVED,
-    started_at=1000.0,
     fired_at=1001.0,
     last_true_at=1300.0,
     resolved_at=1360.0,
@@ -49,13 +46,12 @@ CAUSE = Alert(
     detail="2 of 3 brokers are left | <b> http://evil.example.",
     step="Restart it.",
 )
-SYMPTOM = Alert(
+SYMPTOM = alert(
     fingerprint="s",
     rule="UnderReplicated",
     check="under_replicated",
     severity=AlertSeverity.WARNING,
     labels={"cluster": "c", "topic": "t"},
-    state=State.RESOLVED,
     started_at=1010.0,
     last_true_at=1300.0,
     resolved_at=1350.0,
@@ -156,9 +152,7 @@ def test_its_sentence_says_when_it_began_and_ended() -> None:
     assert sentence(INCIDENT, at(2000), UTC) == (
         "It began at 00:16:40, ended at 00:22:40 and lasted 6 min. 1 symptom."
     )
-    open_one = Incident(
-        cause=Alert(**{**_fields(CAUSE), "state": State.FIRING, "resolved_at": None})
-    )
+    open_one = Incident(cause=replace(CAUSE, state=State.FIRING, resolved_at=None))
     assert sentence(open_one, at(1120), UTC) == (
         "It began at 00:16:40 and has lasted 2 min. No symptom."
     )
@@ -301,10 +295,6 @@ def test_its_history_is_read_at_a_grain_that_suits_it_and_up_to_now_while_it_goe
     goes_on = range_of(now - timedelta(seconds=100), now, now, 30)
     assert (goes_on.length, goes_on.end) == (timedelta(minutes=2), None)
     assert range_of(now - timedelta(days=60), now - timedelta(days=59), now, 30).grain is Grain.HOUR
-
-
-def _fields(alert: Alert) -> dict[str, object]:
-    return {name: getattr(alert, name) for name in Alert.__dataclass_fields__}
 
 
 def test_the_markdown_is_whole_and_takes_no_text_of_others_as_markup() -> None:

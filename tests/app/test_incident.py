@@ -1,0 +1,110 @@
+"""The page of an incident: what it tells, and what is done there."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from app.data.alert_store import VisibleAlerts
+from tests.app.conftest import NOW, Open, store_of
+from tests.app.test_alerts import listed
+from tests.app.test_pages import calm, texts
+
+
+def test_an_incident_is_told_from_its_first_second(
+    open_page: Open, alarmed: Path, tab_titles: list[str]
+) -> None:
+    (link,) = [
+        row["links"][0]
+        for row in listed(open_page(alarmed, "alerts"))
+        if row["what"] == "Broker 2 is missing"
+    ]
+    store = store_of(alarmed)
+    address = urlsplit(link["href"])
+    parameters = dict(parse_qsl(address.query))
+    named = parameters["alert"]
+    store.acknowledge(named, author="ana", comment="the disk", now=NOW.timestamp())
+    store.close()
+    test = open_page(alarmed, address.path.removeprefix("./"), **parameters)
+    calm(test)
+    assert test.title[0].value == "Broker 2 is missing"
+    assert tab_titles[-1] == "(4) Broker 2 is missing · Incident · Headroom"
+    test.query_params["alert"] = "another"
+    test.run()
+    assert tab_titles[-1] == "(4) Incident · Headroom"
+    test.query_params["alert"] = named
+    said = texts(test.run())
+    assert "ana looks after it: the disk" in said.replace("\\", "")
+    steps = test.dataframe[0].value
+    assert steps["at"].is_monotonic_increasing
+    assert {"cause", "symptom", "person"} <= set(steps["kind"])
+    late, chart = test.get("plotly_chart")
+    assert "Broker 2 is missing" in chart.proto.spec
+    drawn = [trace["name"] for trace in json.loads(late.proto.spec)["data"]]
+    assert drawn[:2] == ["objective 5 min", "archive"]
+    assert "The 5 furthest behind of 10 groups; less: " in said.replace("\\", "")
+    (markdown,) = [one.value for one in test.code if "# Broker 2 is missing" in one.value]
+    assert "| stock | " in markdown
+
+
+def test_a_runbook_that_is_an_address_is_a_link(
+    open_page: Open, alarmed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = store_of(alarmed)
+    (broker,) = [one for one in store.alerts().values() if one.rule == "BrokerMissing"]
+    store.close()
+    for runbook, is_link in (("https://wiki.example/brokers", True), ("ask ana", False)):
+        told = replace(broker, runbook=runbook)
+        monkeypatch.setattr(VisibleAlerts, "alert", lambda store, named, told=told: told)
+        monkeypatch.setattr(
+            VisibleAlerts, "alerts", lambda store, told=told: {told.fingerprint: told}
+        )
+        test = open_page(alarmed, "incident", alert=broker.id)
+        calm(test)
+        links = [one.proto for one in test.get("page_link") if one.proto.label == "Runbook"]
+        assert [one.page for one in links] == ([runbook] if is_link else [])
+        assert ("Runbook: ask ana" in texts(test)) is not is_link
+
+
+@pytest.mark.parametrize("named", ["", "0123456789abcdef"])
+def test_an_incident_that_is_not_there_is_said_so(
+    open_page: Open, alarmed: Path, named: str
+) -> None:
+    test = open_page(alarmed, "incident", **({"alert": named} if named else {}))
+    calm(test)
+    assert test.title[0].value == ("This incident is not known" if named else "Which incident?")
+    assert ("holds no alert of this address" in texts(test)) is bool(named)
+
+
+def test_an_incident_is_acknowledged_and_silenced_where_it_is_told(
+    open_page: Open, alarmed: Path
+) -> None:
+    store = store_of(alarmed)
+    (broker,) = [one for one in store.alerts().values() if one.rule == "BrokerMissing"]
+    store.close()
+    test = open_page(alarmed, "incident", alert=broker.id)
+    assert test.multiselect[0].value == [
+        'rule="BrokerMissing"',
+        *(f'{label}="{value}"' for label, value in broker.labels.items()),
+    ]
+    test.text_input[2].input("ana")
+    test.text_input[3].input("a new disk comes")
+    test.button("FormSubmitter:silence-Silence").click().run()
+    test.text_input[0].input("ana")
+    test.button("FormSubmitter:acknowledge-Acknowledge").click().run()
+    calm(test)
+    assert "ana looks after it" in texts(test)
+    assert not [one for one in test.button if one.label == "Acknowledge"], "once is enough"
+    store = store_of(alarmed)
+    (made,) = store.silences(NOW.timestamp())
+    assert made.covers(broker, made.starts_at)
+    assert store.acknowledgements()[broker.id].author == "ana"
+    at = NOW.timestamp()
+    texts_of = [str(one) for one in made.matchers]
+    store.silence(texts_of, starts_at=at, ends_at=at + 60, author="ana", comment="now", now=at)
+    store.close()
+    assert "It is silenced." in texts(open_page(alarmed, "incident", alert=broker.id))
