@@ -166,10 +166,11 @@ if late is not None:
                     step_seconds=history.step_seconds,
                     y_title="" if late.is_time else "messages waiting",
                     height=180 if view.is_phone else 240,
+                    at_end=True,
                     legend_columns=1 if view.is_phone else 6,
-                    level=(f"objective {duration(objective)}", objective)
+                    levels=[(f"objective {duration(objective)}", objective)]
                     if late.is_time and len(wanted) == 1 and (objective := next(iter(wanted)))
-                    else None,
+                    else (),
                 ),
                 key="incident-lag",
                 alt=f"How late the groups were that {cause.what} is about, over time",
