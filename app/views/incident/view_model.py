@@ -16,7 +16,7 @@ from alerting.rules.matchers import Acknowledgement
 from alerting.tools.rule_trial import thing
 from app.style.charts.base import ChartEvent
 from app.style.format import clock, count, duration, escape, thin
-from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
+from app.ui.alert_list import as_said, moment, severity_style
 from app.ui.changes.events import Event, Sort
 from app.ui.incidents import Incident, limited, loss, symptoms_of, timeline_rows, what_goes_on
 from app.views.incident.lag import Courses, figures
@@ -70,11 +70,11 @@ def steps(
                 at=_moment(told.until),
                 kind="mended",
                 what=f"mended: {cause.what}",
-                detail=thin(told.detail),
+                detail=as_said(thin(told.detail), is_over=True),
             )
         )
     if ended is not None:
-        detail = "" if told is not None else thin(cause.detail)
+        detail = "" if told is not None else as_said(thin(cause.detail), is_over=True)
         found.append(Step(at=ended, kind="end", what=f"over: {cause.what}", detail=detail))
     found += [
         Step(
@@ -210,7 +210,7 @@ def told(incident: Incident) -> tuple[str, str]:
         is_named = cause.what == was.what or not cause.detail
         return cause.detail if is_named else f"{cause.what}: {cause.detail}", cause.step
     cause = was
-    detail = f"While it lasted: {cause.detail}" if cause.detail else ""
+    detail = as_said(cause.detail, is_over=True)
     if incident.ended_at is None or not cause.step:
         return detail, cause.step
     return detail, f"It was advised: {cause.step}"
@@ -281,7 +281,7 @@ def markdown(
     began = _moment(cause.began_at)
     facts: dict[str, Any] = {
         "Cluster": cause.labels.get("cluster", "unknown"),
-        "Severity": SEVERITY_BADGE_STYLES[cause.severity].word,
+        "Severity": severity_style(cause.severity, is_over=incident.ended_at is not None).word,
         "Rule": cause.rule,
     }
     lines = [f"# {_portable(cause.what)}", "", _portable(thin(told(incident)[0])), ""]

@@ -94,7 +94,7 @@ def test_what_happened_is_told_in_order_of_time() -> None:
     assert [row[0] for row in rows.filter(pl.col("kind") == "cause").select("detail").rows()] == [
         ""
     ]
-    assert rows["detail"][-1] == CAUSE.detail
+    assert rows["detail"][-1] == f"It said: “{CAUSE.detail}”", "in the words of then"
     assert after(at(1000), at(1000)) == "0 s"
 
 
@@ -129,7 +129,7 @@ def test_what_is_mended_is_named_and_coloured_by_what_it_was_and_told_by_what_is
     text = markdown(incident, steps(was, (), {}), None, at(2000), "http://h")
     assert text.startswith("# g stopped\n\ng is catching up\\: 10 wait\n")
     over = replace(MENDED, state=State.RESOLVED, resolved_at=1360.0)
-    assert told(Incident(cause=over)) == ("While it lasted: 900 wait", "It was advised: Start it.")
+    assert told(Incident(cause=over)) == ("It said: “900 wait”", "It was advised: Start it.")
 
 
 def test_when_it_was_mended_is_a_step_of_its_course() -> None:
@@ -139,7 +139,7 @@ def test_when_it_was_mended_is_a_step_of_its_course() -> None:
         ("alert", "the alert fired"),
         ("mended", "mended: g stopped"),
     ]
-    assert (found[-1].at, found[-1].detail) == (at(1200), "900 wait")
+    assert (found[-1].at, found[-1].detail) == (at(1200), "It said: “900 wait”")
 
 
 def test_the_topics_it_is_about_are_its_own_or_those_of_its_group() -> None:
@@ -197,7 +197,7 @@ def test_symptoms_from_before_count_as_those_of_the_list_do() -> None:
 
 
 def test_what_is_over_is_told_as_what_was() -> None:
-    assert told(INCIDENT) == (f"While it lasted: {CAUSE.detail}", "It was advised: Restart it.")
+    assert told(INCIDENT) == (f"It said: “{CAUSE.detail}”", "It was advised: Restart it.")
     goes_on = replace(CAUSE, state=State.FIRING, resolved_at=None)
     assert told(Incident(cause=goes_on)) == (CAUSE.detail, "Restart it.")
 
@@ -320,6 +320,7 @@ def test_the_markdown_is_whole_and_takes_no_text_of_others_as_markup() -> None:
     assert "http\\:<!-- -->//evil.example" in text
     assert "small" not in text
     assert "- Page: <http://h/incident>\n" in text
+    assert "- Severity: was urgent\n" in text
     table = [line for line in text.splitlines() if line.startswith("| ")]
     # A bar in a text of others opens no cell.
     assert all(line.replace("\\|", "").count("|") == 6 for line in table)
