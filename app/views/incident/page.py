@@ -159,7 +159,7 @@ if late is not None:
                     ],
                     axis=replace(
                         axis,
-                        events=(*view_model.ends(incident), *axis.events),
+                        events=(*view_model.ends(incident, axis.events), *axis.events),
                         generated_until=history.generated_until,
                     ),
                     palette=view.palette,

@@ -25,6 +25,8 @@ BEFORE = timedelta(minutes=30)
 """How far before its begin changes are looked for."""
 AFTER = timedelta(minutes=10)
 """How far behind its end: leaders move back within five minutes, and are seen at the next poll."""
+SAME = timedelta(minutes=2)
+"""An alert and an event of a change are seen by polls of their own."""
 EDGE = 0.2
 """How much of an incident's span is drawn before and after it."""
 LEAST_EDGE = timedelta(minutes=10)
@@ -59,22 +61,26 @@ def steps(
     """
     cause = incident.cause
     began = _moment(cause.began_at)
+    changes = list(changes)
+    told = [one for one in changes if is_begin(incident, one.what, one.at)]
+    with_it = [f"{one.detail[0].upper()}{one.detail[1:]}." for one in told if one.detail]
     # How bad it was is of its end, or of now: nobody knew it when it began.
-    found = [Step(at=began, kind="cause", what=cause.what, detail=cause.cause)]
+    detail = " ".join(filter(None, (cause.cause, *with_it)))
+    found = [Step(at=began, kind="cause", what=cause.what, detail=detail)]
     fired, ended = moment(cause.fired_at), moment(cause.resolved_at)
     if fired is not None:
         found.append(Step(at=fired, kind="alert", what="the alert fired", detail=cause.rule))
-    if (told := cause.before_mending) is not None:
+    if (was := cause.before_mending) is not None:
         found.append(
             Step(
-                at=_moment(told.until),
+                at=_moment(was.until),
                 kind="mended",
                 what=f"mended: {cause.what}",
-                detail=as_said(thin(told.detail), is_over=True),
+                detail=as_said(thin(was.detail), is_over=True),
             )
         )
     if ended is not None:
-        detail = "" if told is not None else as_said(thin(cause.detail), is_over=True)
+        detail = "" if was is not None else as_said(thin(cause.detail), is_over=True)
         found.append(Step(at=ended, kind="end", what=f"over: {cause.what}", detail=detail))
     found += [
         Step(
@@ -96,8 +102,15 @@ def steps(
             detail=one.detail,
         )
         for one in changes
+        if one not in told
     ]
     return sorted(found, key=lambda step: (step.at, step.kind))
+
+
+def is_begin(incident: Incident, what: str, at: datetime) -> bool:
+    """Return whether an event is the begin of an incident: it says the same of the same moment."""
+    is_same = what.casefold() == incident.cause.what.casefold()
+    return is_same and abs(at - _moment(incident.cause.began_at)) <= SAME
 
 
 def topics_of(cause: Alert, groups: pl.DataFrame) -> list[str]:
@@ -177,11 +190,20 @@ def around(
     return min(began - edge, earliest), min(last + edge, now)
 
 
-def ends(incident: Incident) -> tuple[ChartEvent, ...]:
-    """Return when an incident began and ended, as marks of a chart."""
-    began = ChartEvent(at=_moment(incident.cause.began_at), text=incident.cause.what, kind="act")
-    over = moment(incident.ended_at)
-    return (began,) if over is None else (began, ChartEvent(at=over, text="over"))
+def ends(incident: Incident, marked: Sequence[ChartEvent]) -> tuple[ChartEvent, ...]:
+    """Return when an incident began and ended, as marks of a chart.
+
+    Args:
+        incident: The incident.
+        marked: What the chart marks beside: it may have the begin.
+    """
+    cause, over = incident.cause, moment(incident.ended_at)
+    found = []
+    if not any(is_begin(incident, one.text, one.at) for one in marked):
+        found.append(ChartEvent(at=_moment(cause.began_at), text=cause.what, kind="act"))
+    if over is not None:
+        found.append(ChartEvent(at=over, text="over"))
+    return tuple(found)
 
 
 def unheeded(

@@ -10,7 +10,8 @@ import polars as pl
 from alerting.rules.lifecycle import Alert, State, Told
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import AlertSeverity
-from app.ui.changes.events import of_changes
+from app.style.charts.base import ChartEvent
+from app.ui.changes.events import Event, of_changes
 from app.ui.incidents import Incident, folded, symptoms_of
 from app.views.incident.lag import DRAWN, courses, figures, groups_of, range_of
 from app.views.incident.view_model import (
@@ -18,6 +19,7 @@ from app.views.incident.view_model import (
     around,
     as_it_was,
     bars,
+    ends,
     markdown,
     sentence,
     step_rows,
@@ -96,6 +98,28 @@ def test_what_happened_is_told_in_order_of_time() -> None:
     ]
     assert rows["detail"][-1] == f"It said: “{CAUSE.detail}”", "in the words of then"
     assert after(at(1000), at(1000)) == "0 s"
+
+
+def test_a_change_that_is_the_begin_is_told_and_marked_once() -> None:
+    def change(second: float, **given: str) -> list[Event]:
+        row = {"cluster": "c", "poll_id": "p", "observed_at": at(second), **given}
+        return of_changes(pl.DataFrame([row], schema=CLUSTER_EVENTS.polars_schema))
+
+    missing = {"kind": "broker missing", "subject": "2", "detail": "controller moved to 3"}
+    lost, earlier = change(1005, **missing), change(700, **missing)
+    cause, *others = [one for one in steps(INCIDENT, lost, {}) if one.kind in ("cause", "change")]
+    assert (cause.what, cause.detail, others) == (CAUSE.what, "Controller moved to 3.", [])
+    kinds = [one.kind for one in steps(INCIDENT, [*earlier, *lost], {})]
+    assert kinds.count("change") == 1, "what was so before is another time"
+    of_other = change(1005, kind="broker missing", subject="3")
+    for marked, texts in (
+        (lost, ["over"]),
+        (earlier, [CAUSE.what, "over"]),
+        (of_other, [CAUSE.what, "over"]),
+        ([], [CAUSE.what, "over"]),
+    ):
+        marks = [ChartEvent(at=one.at, text=one.what) for one in marked]
+        assert [one.text for one in ends(INCIDENT, marks)] == texts
 
 
 WAS = Told(
