@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 import polars as pl
 
 from alerting.checks.model import Check, CheckInput, CheckResult, check
+from alerting.inputs.event_phrases import missing_broker
 from alerting.inputs.facts import is_missing, since_when
 from alerting.inputs.frames import unix
 from alerting.inputs.quorum import decisive_brokers
@@ -40,7 +41,7 @@ def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
         yield CheckResult(
             labels=given.labels(broker=str(number)),
             value=None if is_alive is None else 1.0,
-            what=f"Broker {number} is missing",
+            what=missing_broker(number),
             detail=f"{lack}{left} of {plural(newest.height, 'broker')} are left.{quorum}",
             since=unix(since) or given.frames.now,
             cause="It crashed, was shut down, or lost its network.",

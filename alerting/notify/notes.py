@@ -6,10 +6,10 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Any
 
 import polars as pl
 
+from alerting.inputs.event_phrases import event_phrase
 from alerting.status.model import PartitionWindow
 from alerting.status.phrases import short
 
@@ -84,5 +84,4 @@ def _rebalances(group: str | None, rows: pl.DataFrame) -> Iterator[tuple[float, 
 
 def _events(rows: pl.DataFrame) -> Iterator[tuple[float, str]]:
     for row in rows.iter_rows(named=True):
-        said: list[Any] = [row["kind"], row["subject"]]
-        yield row["observed_at"].timestamp(), " ".join(part for part in said if part)
+        yield row["observed_at"].timestamp(), event_phrase(row)

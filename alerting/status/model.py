@@ -162,6 +162,10 @@ class StatusRules:
 DEFAULT_STATUS_RULES = StatusRules()
 
 
+STEADY_RATIO = 0.02
+"""A backlog that grows by no larger a share of what arrives stays as it is."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LagNumbers:
     """The numbers behind a status; None is unknown, never zero.
@@ -191,6 +195,13 @@ class LagNumbers:
     members: int | None = None
     span_seconds: float = 0.0
     samples: int = 0
+
+    @property
+    def grows(self) -> bool | None:
+        """Whether the backlog grows, by more than it sways; None: that is not known."""
+        if self.growth_per_second is None or self.arrival_per_second is None:
+            return None
+        return self.growth_per_second > STEADY_RATIO * self.arrival_per_second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

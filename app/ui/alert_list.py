@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import polars as pl
@@ -44,6 +45,16 @@ SEVERITY_BADGE_STYLES: Mapping[AlertSeverity, BadgeStyle] = {
     AlertSeverity.WARNING: WARNING,
     AlertSeverity.INFO: INFO,
 }
+OVER_BADGE_STYLES: Mapping[AlertSeverity, BadgeStyle] = {
+    severity: replace(
+        style, word=word, colour="gray", meaning=f"It is over. While it lasted: {style.word}."
+    )
+    for (severity, style), word in zip(
+        SEVERITY_BADGE_STYLES.items(), ("was urgent", "was to watch", "was a note"), strict=True
+    )
+}
+"""How bad it was, of what is over: nobody is needed for it any more."""
+EVERY_SEVERITY = (*SEVERITY_BADGE_STYLES.values(), *OVER_BADGE_STYLES.values())
 PENDING = BadgeStyle(
     word="pending",
     symbol="○",
@@ -101,6 +112,16 @@ def badge_style(severity: str, state: str, *, recovers: bool) -> BadgeStyle:
     if state == State.PENDING:
         return PENDING
     return RECOVERING if recovers else SEVERITY_BADGE_STYLES[AlertSeverity(severity)]
+
+
+def severity_style(severity: AlertSeverity, *, is_over: bool) -> BadgeStyle:
+    """Return how bad something is, or was."""
+    return (OVER_BADGE_STYLES if is_over else SEVERITY_BADGE_STYLES)[severity]
+
+
+def as_said(detail: str, *, is_over: bool) -> str:
+    """Return how bad something is; of what is over, as the words that were said of it."""
+    return f"It said: “{detail}”" if is_over and detail else detail
 
 
 def moment(at: float | None) -> datetime | None:
@@ -172,12 +193,12 @@ def alert_rows(
         lasts = (end or now.timestamp()) - alert.began_at
         rows.append(
             {
-                "severity": [SEVERITY_BADGE_STYLES[alert.severity].label],
+                "severity": [severity_style(alert.severity, is_over=end is not None).label],
                 "what": alert.what,
                 "cluster": alert.labels.get("cluster", ""),
                 "lasts_seconds": max(0.0, lasts),
                 "began_at": moment(alert.began_at),
-                "detail": alert.detail,
+                "detail": as_said(alert.detail, is_over=end is not None),
                 "step": alert.step,
                 "note": ", ".join(notes),
                 "rule": alert.rule,

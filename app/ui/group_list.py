@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import polars as pl
 
 from alerting.inputs.facts import slowest_first
-from alerting.status.model import LATE, Status
+from alerting.status.model import LATE, STEADY_RATIO, Status
 from app.data.history import TIME
 from app.style.format import count, duration, exact, listing
 from app.ui.group_badges import BADGE_STYLES
@@ -141,23 +141,26 @@ def common_objective(*frames: pl.DataFrame) -> float | None:
 def drain_seconds() -> pl.Expr:
     """Return the time to drain, in seconds; ``NEVER`` while the backlog grows.
 
-    ``NONE`` where nothing waits, or where the backlog neither grows nor shrinks.
+    So it is, too, where the status says that the group falls behind: it looks further back than
+    these rates do. ``NONE`` where nothing waits, or where the backlog neither grows nor shrinks.
     """
-    growth, arrival = pl.col("growth_per_second"), pl.col("arrival_per_second")
+    is_behind = pl.col("status") == Status.FALLING_BEHIND.value
     return (
         pl.when(pl.col("drain_seconds").is_not_null())
         .then("drain_seconds")
         .when(pl.col("lag") == 0)
         .then(NONE)
-        .when(growth.is_null() | arrival.is_null())
-        .then(None)
-        .when(growth > _STEADY_RATIO * arrival)
+        .when(is_behind | grows())
         .then(NEVER)
+        .when(grows().is_null())
+        .then(None)
         .otherwise(NONE)
     )
 
 
-_STEADY_RATIO = 0.02
+def grows() -> pl.Expr:
+    """Return whether the backlog of a row grows, as ``LagNumbers.grows`` says it of a group."""
+    return pl.col("growth_per_second") > STEADY_RATIO * pl.col("arrival_per_second")
 
 
 def with_trends(shown: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFrame:

@@ -19,7 +19,13 @@ from app.data.context import View
 from app.style.format import clock, count, duration, thin
 from app.style.theme import BadgeStyle
 from app.ui import routes
-from app.ui.alert_list import SEVERITY_BADGE_STYLES, badge_style, moment
+from app.ui.alert_list import (
+    SEVERITY_BADGE_STYLES,
+    as_said,
+    badge_style,
+    moment,
+    severity_style,
+)
 from app.ui.browser.items import Item, Target
 
 MOST_SYMPTOMS = 40
@@ -326,7 +332,7 @@ def items(
                 badge=badge_of(one),
                 what=what,
                 when=span(one, view),
-                why=thin(cause.detail),
+                why=thin(as_said(cause.detail, is_over=one.ended_at is not None)),
                 until=", ".join(notes),
                 # What to do about it was to be done while it lasted.
                 step=cause.step if one.ended_at is None else "",
@@ -340,7 +346,9 @@ def items(
 
 
 def badge_of(one: Incident) -> BadgeStyle:
-    """Return how an incident is marked."""
+    """Return how an incident is marked; what is over by how bad it was."""
+    if one.ended_at is not None:
+        return severity_style(one.cause.severity, is_over=True)
     return badge_style(one.cause.severity, one.cause.state, recovers=one.is_recovering)
 
 

@@ -18,6 +18,7 @@ class Followed(StrEnum):
     """What became of advice."""
 
     STANDS = "stands"
+    OLDER = "older than what the group does now"
     FOLLOWED = "followed"
     NOT_FOLLOWED = "not followed"
     ENDED = "given no more; it names no number"

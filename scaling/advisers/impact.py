@@ -7,8 +7,9 @@ from math import ceil
 from alerting.status.model import Status
 from alerting.status.phrases import duration, rate, time_left
 from scaling.advice.model import AdviceKind, Recommendation
+from scaling.advisers.group_evidence import partition_names
 from scaling.advisers.retention import WATCH_WITHIN_SECONDS, coming_deadline
-from scaling.facts.group_facts import GroupFacts, PartitionFacts
+from scaling.facts.group_facts import GroupFacts
 from scaling.sizing.size import LimitingFactor
 
 _MONTH_HOURS = 24 * 30
@@ -72,9 +73,8 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
     if left is not None and left <= WATCH_WITHIN_SECONDS:
         # Rates cannot tell whether it goes on: what is skipped counts as consumed.
         parts.append(f"retention {'may delete more' if is_lost else 'deletes'} unread messages")
-    waiting = [p for p in facts.partitions if _is_growing(p)]
-    if not parts and waiting:
-        parts.append("the backlog grows")
+    if not parts and (grows := _what_grows(facts)):
+        parts.append(grows)
     if (
         not parts
         and advice.limiting_factor == LimitingFactor.FORECAST.value
@@ -89,5 +89,11 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
     return f"{text[0].upper()}{text[1:]}, at the present rates."
 
 
-def _is_growing(part: PartitionFacts) -> bool:
-    return part.status.subscribed and (part.status.numbers.growth_per_second or 0.0) > 0
+def _what_grows(facts: GroupFacts) -> str:
+    """Say whose backlog grows, or that it is not drained; nothing where neither is so."""
+    if facts.status.numbers.grows:
+        return "the backlog grows"
+    growing = [p.status for p in facts.partitions if p.status.subscribed and p.status.numbers.grows]
+    if growing:
+        return f"the backlog of {partition_names(growing)} grows"
+    return "the backlog is not drained" if facts.status.status is Status.FALLING_BEHIND else ""

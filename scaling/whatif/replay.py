@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from alerting.status.phrases import plural
 from scaling.whatif.queue_model import WhatIfInputs
 from simulation.model import Floats
 
@@ -24,6 +25,7 @@ class MeasuredMinute:
     arrival_per_second: float | None
     lag: float | None
     time_lag_seconds: float | None
+    lost_messages: float | None = None  # that retention had deleted unread, at most at a poll
 
 
 def replayed(inputs: WhatIfInputs, minutes: Sequence[MeasuredMinute]) -> WhatIfInputs | None:
@@ -73,6 +75,23 @@ def replayed(inputs: WhatIfInputs, minutes: Sequence[MeasuredMinute]) -> WhatIfI
         course_seconds=length * STEP_SECONDS,
         is_replay=True,
         notes=(*inputs.notes, *notes),
+    )
+
+
+def why_not_followed(minutes: Sequence[MeasuredMinute]) -> str | None:
+    """Say why a replay cannot follow what was measured; None: nothing speaks against it.
+
+    What retention deletes unread leaves the measured backlog without having been processed, and a
+    committed offset that skips it looks like reading: the capacity that was measured counts it, so
+    that a replay drains what the group never read.
+    """
+    lost = sum(1 for one in minutes if one.lost_messages)
+    if not lost:
+        return None
+    return (
+        f"retention deleted unread messages in {plural(lost, 'minute')} of that time, which left "
+        "the backlog unread and look as if they were consumed: the replay cannot follow what was "
+        "measured, which is left out, and one consumer may do less than is said here"
     )
 
 

@@ -216,7 +216,7 @@ def test_what_administrators_set_and_changed_is_on_the_pages(open_page: Open, fi
         "ACLs: 1",
         "SCRAM users: unknown",
         "needs DESCRIBE on the cluster",
-        "controller changed",
+        "controller moved to 1",
     ):
         assert expected in brokers, expected
     group = lines("group", group="billing")

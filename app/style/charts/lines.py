@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from math import gcd, inf
 from zlib import crc32
 
@@ -50,6 +50,8 @@ _ROW_PER = 100
 """Each row of labels needs this height of a figure."""
 _AROUND = 95
 """Pixels of a figure's height that are not the plot's."""
+LEVEL_DASHES = ("dash", "dashdot")
+"""How the levels of a figure are drawn."""
 _LEVEL_SEEN_RATIO = 0.2
 _BAND_SEEN_RATIO = 2.0
 """What is usual is drawn up to so many times the highest of what was, or of its own lower edge."""
@@ -78,6 +80,7 @@ def series_chart(
     legend_columns: int = 3,
     log: bool = False,
     height: int = 300,
+    at_end: bool = False,
 ) -> go.Figure:
     """Draw one line a series: those with the highest peaks, and the sum of the others.
 
@@ -93,6 +96,9 @@ def series_chart(
         legend_columns: Names that one line of the legend holds.
         log: Whether y is logarithmic.
         height: In pixels.
+        at_end: Whether a value stands where its step ends: the highest or the last of a step, such
+            as a lag, is not to be seen before it was so. A mean, such as a rate, stands where the
+            step begins.
     """
     rows, names = top_and_others(frame, by=by, value=value, limit=limit)
     more = _legend_pixels(len(names), legend_columns)
@@ -105,7 +111,7 @@ def series_chart(
         colour = palette.others if is_rest else colours[name]
         _add_line(
             made,
-            axis.local_times(one["time"]),
+            _times(one["time"], axis, step_seconds if at_end else 0),
             one[value].to_list(),
             name=name,
             colour=colour,
@@ -162,22 +168,26 @@ def columns_chart(
     height: int = 300,
     band: Band | None = None,
     ghost: Ghost | None = None,
-    level: tuple[str, float] | None = None,
+    levels: Sequence[tuple[str, float]] = (),
+    at_end: bool = False,
 ) -> go.Figure:
     """Draw one line a column of the same rows; see ``series_chart`` for the arguments.
 
     Without a ``y_title`` the values are durations in seconds, drawn in the unit that suits them.
-    A level is drawn where a line comes near it, and a band as far as that: a high one would press
-    all lines to the ground.
+    Levels are names and values, at most as many as ``LEVEL_DASHES``. One is drawn where a line
+    comes near it, and a band as far as that: a high one would press all lines to the ground.
     """
     unit, is_time = 1.0, not y_title
     if is_time:
         longest = max((_peak(frame, line.column) for line in lines), default=0.0)
         unit, y_title = time_unit(longest)
     peak = max((_peak(frame, line.column) for line in lines), default=0.0)
-    if level is not None and peak < _LEVEL_SEEN_RATIO * level[1]:
-        level = None
-    named = len(lines) + sum(one is not None for one in (band, ghost, level))
+    seen_levels = [
+        (dash, *one)
+        for dash, one in zip(LEVEL_DASHES, levels, strict=False)
+        if peak >= _LEVEL_SEEN_RATIO * one[1]
+    ]
+    named = len(lines) + len(seen_levels) + sum(one is not None for one in (band, ghost))
     more = _legend_pixels(named, legend_columns)
     made = plot(palette, height=height + more, y_title=y_title, legend=named > 1, log=log)
     if band is not None and not band.frame.is_empty():
@@ -190,25 +200,25 @@ def columns_chart(
         values = before["value"].to_list()
         _add_line(
             made,
-            axis.local_times(before["time"]),
+            _times(before["time"], axis, ghost.step_seconds if at_end else 0),
             [None if value is None else value / unit for value in values],
             words=[duration(value) for value in values] if is_time else None,
             name=ghost.name,
             colour=palette.others,
             dash="dot",
         )
-    if level is not None:
+    for dash, level_name, level in seen_levels:
         _add_line(
             made,
             [axis.local(axis.start), axis.local(axis.end)],
-            [level[1] / unit] * 2,
-            words=[duration(level[1])] * 2 if is_time else None,
-            name=level[0],
+            [level / unit] * 2,
+            words=[duration(level)] * 2 if is_time else None,
+            name=level_name,
             colour=palette.quiet,
-            dash="dash",
+            dash=dash,
         )
     rows = with_gaps(frame, step_seconds=step_seconds, values=[line.column for line in lines])
-    times = axis.local_times(rows["time"])
+    times = _times(rows["time"], axis, step_seconds if at_end else 0)
     for position, line in enumerate(lines):
         _add_line(
             made,
@@ -226,6 +236,18 @@ def columns_chart(
     label_rows = put_marks(made, axis, palette, rows=min(height // _ROW_PER, 3))
     _fit(made, label_rows * ROW_PIXELS / (height - _AROUND))
     return made.done()
+
+
+def _times(begins: pl.Series, axis: Axis, after_seconds: float) -> list[datetime]:
+    """Return where values stand that begin at these moments: none of a step that goes on is ahead.
+
+    Args:
+        begins: When their steps begin.
+        axis: The time axis.
+        after_seconds: How long behind its begin a value stands.
+    """
+    after = timedelta(seconds=after_seconds)
+    return [axis.local(min(at + after, max(at, axis.end))) for at in begins.to_list()]
 
 
 def _legend_pixels(names: int, columns: int) -> int:
@@ -279,7 +301,7 @@ def _add_line(
             "name": plain(name),
             # A line needs two neighbours; a lonely point would not be seen without its marker.
             "mode": "lines"
-            if (known > 3 or dash == "dash") and not _has_lonely(values)
+            if (known > 3 or dash in LEVEL_DASHES) and not _has_lonely(values)
             else "lines+markers",
             "marker": {"size": 4, "color": colour},
             "line": {

@@ -17,7 +17,7 @@ _LETTER_PIXELS = 5.6
 _GAP_PIXELS = 8
 ROW_PIXELS = 17
 """From one row of labels to the next."""
-_LABEL_LENGTH = 20
+_LABEL_LENGTH = 22
 _NAMED_FIRST = ("act", "main", "quiet")
 _HOVER_LENGTH = 110
 _HOVER_LINES = 8

@@ -9,6 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from app.style.charts.lines import LEVEL_DASHES
 from app.style.format import UNKNOWN, short
 
 _NAMED = 5
@@ -24,7 +25,9 @@ def in_words(made: go.Figure) -> str:
     lines = [
         (unescape(trace.name or ""), said)
         for trace in made.data
-        if trace.type == "scatter" and trace.hoverinfo != "skip" and trace.line.dash != "dash"
+        if trace.type == "scatter"
+        and trace.hoverinfo != "skip"
+        and trace.line.dash not in LEVEL_DASHES
         if (said := _line(trace.x or (), trace.y or (), trace.customdata))
     ]
     told = [said if len(lines) == 1 else f"{name}: {said}" for name, said in lines[:_NAMED]]

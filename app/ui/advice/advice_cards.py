@@ -201,41 +201,53 @@ def card(
         _artefacts(advice, key)
 
 
-def _needs(advice: Recommendation, key: str) -> None:
-    """Draw how many consumers each need asks for, the limiting one marked."""
-    needs = [
+def needs(advice: Recommendation) -> tuple[pl.DataFrame, list[str]]:
+    """Return how many consumers each need asks for, and the needs that no number meets.
+
+    Args:
+        advice: The recommendation; its limiting need is marked.
+    """
+    found = [
         (one.name.removesuffix(NEED), one.value)
         for one in advice.evidence
         if one.name.endswith(NEED)
     ]
-    if not needs:
-        return
-    most = max([advice.current or 0, *(int(value) for _, value in needs if _is_number(value))])
+    known = [(name, int(value)) for name, value in found if _is_number(value)]
     table = pl.DataFrame(
         {
             "limiting factor": [
-                f"{name} (limits)" if name == advice.limiting_factor else name for name, _ in needs
+                f"{name} (limits)" if name == advice.limiting_factor else name for name, _ in known
             ],
-            "consumers": [int(value) if _is_number(value) else None for _, value in needs],
+            "consumers": [number for _, number in known],
         },
         schema={"limiting factor": pl.String(), "consumers": pl.Int64()},
     )
-    st.dataframe(
-        table,
-        key=f"{key}-needs",
-        hide_index=True,
-        height="content",
-        column_config={
-            "limiting factor": st.column_config.TextColumn("factor", width="small"),
-            "consumers": st.column_config.ProgressColumn(
-                "consumers that it asks for",
-                format="%d",
-                min_value=0,
-                max_value=max(1, most),
-                help="The smallest number of consumers that is enough; empty: no number is.",
-            ),
-        },
-    )
+    return table, [name for name, value in found if not _is_number(value)]
+
+
+def _needs(advice: Recommendation, key: str) -> None:
+    """Draw how many consumers each need asks for."""
+    table, unmet = needs(advice)
+    if not table.is_empty():
+        most = max(advice.current or 0, *table["consumers"])
+        st.dataframe(
+            table,
+            key=f"{key}-needs",
+            hide_index=True,
+            height="content",
+            column_config={
+                "limiting factor": st.column_config.TextColumn("factor", width="small"),
+                "consumers": st.column_config.ProgressColumn(
+                    "consumers that it asks for",
+                    format="%d",
+                    min_value=0,
+                    max_value=max(1, most),
+                    help="The smallest number of consumers that is enough.",
+                ),
+            },
+        )
+    if unmet:
+        st.caption(f"No number of consumers is enough for: {', '.join(unmet)}.")
 
 
 def _is_number(value: float | int | str | None) -> TypeGuard[int | float]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 import polars as pl
@@ -14,8 +14,11 @@ import streamlit as st
 from app.data.context import View
 from app.data.queries import version
 from app.style.format import UNKNOWN, clock, count, duration, exact
+from app.ui.advice import current_advice
+from app.ui.advice.overtaken import Known, is_folded
 from app.ui.tables import DASH
 from config.storage import ADVICE_KEPT
+from lake.errors import LakeError
 from lake.schemas.grain import Grain
 from lake.schemas.model import Table
 from lake.schemas.tables import GROUP_HISTORY, RECOMMENDATIONS, TOPIC_HISTORY
@@ -87,7 +90,38 @@ def outcomes(view: View, rows: pl.DataFrame) -> list[AdviceOutcome]:
     """Return what became of each row's advice."""
     # The newest round may give none of these.
     newest = _rounds(view, view.now - timedelta(days=DAYS))["confirmed_at"].max()
-    return _outcomes(view.cache_key, rows, newest, view)
+    found = _outcomes(view.cache_key, rows, newest, view)
+    try:
+        known = current_advice.known(view, rows)
+    except LakeError:
+        return found  # what groups do now is not known, and the page says so
+    return with_older(found, rows, known, zone=view.zone, now=view.now)
+
+
+def with_older(
+    found: Sequence[AdviceOutcome],
+    rows: pl.DataFrame,
+    known: Known,
+    *,
+    zone: tzinfo,
+    now: datetime,
+) -> list[AdviceOutcome]:
+    """Return outcomes in which advice that Scaling folds as older does not stand.
+
+    Args:
+        found: The outcomes.
+        rows: The rows of ``recommendations`` that they are of.
+        known: What groups and topics do now.
+        zone: The viewer's.
+        now: The present.
+    """
+    return [
+        replace(one, followed=Followed.OLDER)
+        if one.followed is Followed.STANDS
+        and is_folded(row, known.overtakes(row, zone=zone, now=now))
+        else one
+        for one, row in zip(found, rows.iter_rows(named=True), strict=True)
+    ]
 
 
 @st.cache_data(ttl=60, max_entries=32, show_spinner=False)

@@ -61,31 +61,68 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
         return replace(given, errors=(*given.errors, error))
 
 
-def as_alerted(rows: pl.DataFrame, alerts: pl.DataFrame) -> pl.DataFrame:
-    """Return advice that is no less urgent than an alert whose next step it is.
+_ANSWERS = frozenset(
+    {
+        AdviceKind.ADD_CONSUMERS,
+        AdviceKind.PARTITION_BOUND,
+        AdviceKind.HOT_PARTITION,
+        AdviceKind.DOWNSTREAM,
+    }
+)
+"""Advice that a group which falls behind is given; what else is urgent has alerts of its own."""
 
-    The job advises every ten minutes, and an alert may be newer.
+
+def as_alerted(rows: pl.DataFrame, alerts: pl.DataFrame) -> pl.DataFrame:
+    """Return advice that is as urgent as the alert that fires and has it as its next step.
+
+    The job advises every ten minutes, and an alert may be newer. And it calls a size urgent before
+    the objective is missed, when the alert is to watch. Advice stays urgent while another critical
+    alert on the group is open, such as that retention is near.
 
     Args:
         rows: Rows of ``recommendations``, the most urgent first.
         alerts: Rows of ``open_alerts``.
     """
-    firing = alerts.filter(
-        pl.col("state") == State.FIRING,
-        pl.col("recovering_since").is_null(),
-        pl.col("severity") == AlertSeverity.CRITICAL,
-        pl.col("step") == SCALING_STEP,
-    )
-    named = [one["value"] for labels in firing["labels"] for one in labels if one["key"] == "group"]
+    is_critical = pl.col("severity") == AlertSeverity.CRITICAL
+    fires = (pl.col("state") == State.FIRING) & pl.col("recovering_since").is_null()
+    names_advice = alerts.filter(fires, pl.col("step") == SCALING_STEP)
+    critical = _groups_of(alerts.filter(is_critical, pl.col("state") != State.RESOLVED))
+    urgent = _groups_of(names_advice.filter(is_critical))
+    watched = _groups_of(names_advice) - critical
+    if not urgent and not watched:
+        return rows
+    on_group = pl.col("subject_kind") == Subject.GROUP
     is_raised = (
         pl.struct("subject_kind", "subject").is_first_distinct()
-        & (pl.col("subject_kind") == Subject.GROUP)
-        & pl.col("subject").is_in(named)
+        & on_group
+        & pl.col("subject").is_in(list(urgent))
         & (pl.col("severity") == AdviceSeverity.WATCH)
     )
-    urgent = pl.lit(AdviceSeverity.ACT_NOW.value)
-    raised = pl.when(is_raised).then(urgent).otherwise("severity").alias("severity")
-    return most_urgent_first(rows.with_columns(raised)) if named else rows
+    is_lowered = (
+        on_group
+        & pl.col("subject").is_in(list(watched))
+        & pl.col("kind").is_in([one.value for one in _ANSWERS])
+        & (pl.col("severity") == AdviceSeverity.ACT_NOW)
+    )
+    severity = (
+        pl.when(is_raised)
+        .then(pl.lit(AdviceSeverity.ACT_NOW.value))
+        .when(is_lowered)
+        .then(pl.lit(AdviceSeverity.WATCH.value))
+        .otherwise("severity")
+        .alias("severity")
+    )
+    return most_urgent_first(rows.with_columns(severity))
+
+
+def _groups_of(alerts: pl.DataFrame) -> set[str]:
+    """Return the groups that alerts are about."""
+    return {
+        one["value"]
+        for labels in alerts["labels"].drop_nulls()
+        for one in labels
+        if one["key"] == "group"
+    }
 
 
 def _read(view: View, group: str | None) -> CurrentAdvice:

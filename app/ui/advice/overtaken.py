@@ -43,6 +43,14 @@ class Overtaken:
         return f"This advice of {self.given} is older than {self.now}."
 
 
+def is_folded(row: Mapping[str, Any], newer: Overtaken | None) -> bool:
+    """Return whether a row of ``recommendations`` does not stand any more, with what is newer.
+
+    What replicas do is a matter of brokers: it is marked, and no advice to give anew.
+    """
+    return newer is not None and newer.is_void and row["subject_kind"] == Subject.GROUP
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """What groups and topics do now."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import polars as pl
 
+from alerting.inputs.event_phrases import event_phrase
 from app.data.context import View
 from app.ui import components, tables
+from app.ui.changes import controller
 from app.ui.tables import Column
 
 
 def draw(view: View, events: pl.DataFrame, *, key: str, nothing: str) -> None:
-    """List events, the newest first.
+    """List events, the newest first; see ``controller.folded``.
 
     Args:
         view: The frame of the page.
@@ -21,12 +23,16 @@ def draw(view: View, events: pl.DataFrame, *, key: str, nothing: str) -> None:
     if events.is_empty():
         components.nothing(f"{nothing} {view.period}.", icon=":material/check:")
         return
+    shown = controller.folded(events).with_columns(
+        pl.struct("kind", "subject", "before", "after")
+        .map_elements(event_phrase, return_dtype=pl.String())
+        .alias("what")
+    )
     tables.show(
-        events.sort("observed_at", "kind", "subject", descending=[True, False, False]),
+        shown.sort("observed_at", "kind", "subject", descending=[True, False, False]),
         {
             "observed_at": Column("seen", "time", help="At which poll it was seen.", width=110),
-            "kind": Column("what", width=190),
-            "subject": Column("of", width=150),
+            "what": Column("what", width=300),
             "before": Column("before", unknown="", width=190),
             "after": Column("after", unknown="", width=190),
             "detail": Column("detail", unknown="", width="large"),

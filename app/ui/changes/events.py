@@ -16,12 +16,22 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
+from alerting.inputs.event_phrases import (
+    BROKER_BACK,
+    BROKER_MISSING,
+    CONTROLLER_CHANGED,
+    ISR_EXPANDED,
+    ISR_SHRUNK,
+    LEADERS_MOVED,
+    event_phrase,
+)
 from alerting.rules.folding import as_it_was
 from alerting.rules.lifecycle import Alert
 from alerting.rules.model import AlertSeverity
 from app.data.history import TIME
 from app.style.charts.base import ChartEvent
 from app.style.format import clock, count, duration
+from app.ui.changes import controller
 from lake import deploy_marks
 
 STANDS_AFTER = timedelta(minutes=5)
@@ -68,42 +78,47 @@ class Event:
         return said[:1].upper() + said[1:] if self.sort in _BEGIN_WITH_WORDS else said
 
 
-_WORDS: dict[str, tuple[Sort, str]] = {
-    "broker missing": (Sort.BROKERS, "broker {subject} lost"),
-    "broker back": (Sort.BROKERS, "broker {subject} back"),
-    "broker added": (Sort.BROKERS, "broker {subject} added"),
-    "broker unregistered": (Sort.BROKERS, "broker {subject} unregistered"),
-    "controller changed": (Sort.BROKERS, "controller {before} → {after}"),
-    "quorum voters changed": (Sort.BROKERS, "voters {before} → {after}"),
-    "leaders moved": (Sort.LEADERS, "leaders: {before} → {after}"),
-    "isr shrunk": (Sort.LEADERS, "broker {subject} out of sync"),
-    "isr expanded": (Sort.LEADERS, "broker {subject} in sync"),
-    "unclean election": (Sort.LEADERS, "unclean election: {subject}"),
-    "log truncated": (Sort.LEADERS, "log truncated: {subject}"),
-    "topic created": (Sort.TOPICS, "topic {subject} appeared"),
-    "topic deleted": (Sort.TOPICS, "topic {subject} disappeared"),
-    "topic recreated": (Sort.TOPICS, "topic {subject} created anew"),
-    "partitions added": (Sort.TOPICS, "{subject}: {before} → {after}"),
-    deploy_marks.KIND: (Sort.DEPLOYS, "deploy {subject}"),
+_SORTS: dict[str, Sort] = {
+    BROKER_MISSING: Sort.BROKERS,
+    BROKER_BACK: Sort.BROKERS,
+    "broker added": Sort.BROKERS,
+    "broker unregistered": Sort.BROKERS,
+    CONTROLLER_CHANGED: Sort.BROKERS,
+    "quorum voters changed": Sort.BROKERS,
+    LEADERS_MOVED: Sort.LEADERS,
+    ISR_SHRUNK: Sort.LEADERS,
+    ISR_EXPANDED: Sort.LEADERS,
+    "unclean election": Sort.LEADERS,
+    "log truncated": Sort.LEADERS,
+    "topic created": Sort.TOPICS,
+    "topic deleted": Sort.TOPICS,
+    "topic recreated": Sort.TOPICS,
+    "partitions added": Sort.TOPICS,
+    deploy_marks.KIND: Sort.DEPLOYS,
 }
-"""By kind: what the event is about, and its words; columns stand in braces."""
-MOVES = ("leaders moved", "isr shrunk", "isr expanded")
-"""Kinds about partitions of several topics; ``topics`` names them."""
+"""What an event is about, by kind, where its phrase says all of it but the detail."""
+MOVES: Mapping[str, str] = {
+    LEADERS_MOVED: "leaders moved",
+    ISR_SHRUNK: "out of sync",
+    ISR_EXPANDED: "in sync",
+}
+"""Kinds about partitions of several topics, which ``topics`` names; the words of many at once."""
 _BEGIN_WITH_WORDS = (Sort.BROKERS, Sort.LEADERS, Sort.SETTINGS, Sort.SCHEMAS, Sort.DEPLOYS)
-_LOSSES = ("broker missing", "unclean election", "log truncated")
+_LOSSES = (BROKER_MISSING, "unclean election", "log truncated")
 _SAID_BY_WORDS = ("before", "after")
 
 
 def of_changes(rows: pl.DataFrame) -> list[Event]:
-    """Return rows of ``cluster_events`` as events."""
-    return [_of_change(row) for row in rows.sort("observed_at", "kind").iter_rows(named=True)]
+    """Return rows of ``cluster_events`` as events; see ``controller.folded``."""
+    ordered = controller.folded(rows).sort("observed_at", "kind")
+    return [_of_change(row) for row in ordered.iter_rows(named=True)]
 
 
 def of_changes_folded(rows: pl.DataFrame) -> list[Event]:
     """Return rows of ``cluster_events`` as events: all moves of internal topics alone are one."""
     every = pl.element().str.starts_with("__").all()
     is_internal = (
-        (pl.col("kind").is_in(MOVES) & (pl.col("topics").list.len() > 0))
+        (pl.col("kind").is_in(list(MOVES)) & (pl.col("topics").list.len() > 0))
         & pl.col("topics").list.eval(every).list.first()
     ).fill_null(value=False)
     internal = rows.filter(is_internal).sort("observed_at")
@@ -116,7 +131,7 @@ def of_changes_folded(rows: pl.DataFrame) -> list[Event]:
             at=internal["observed_at"][0],
             sort=Sort.LEADERS,
             what=f"{internal.height} changes of internal topics",
-            detail=", ".join(f"{kind}: {number}" for kind, number in kinds),
+            detail=", ".join(f"{MOVES[kind]}: {number}" for kind, number in kinds),
         ),
     ]
 
@@ -124,20 +139,18 @@ def of_changes_folded(rows: pl.DataFrame) -> list[Event]:
 def _of_change(row: Mapping[str, Any]) -> Event:
     kind = row["kind"]
     is_schema = kind.startswith(("schema ", "registry "))
-    known = _WORDS.get(kind)
-    sort = Sort.SCHEMAS if is_schema else Sort.SETTINGS
-    what = f"{kind}: {row['subject']}" if row["subject"] else kind
-    if known is not None:
-        sort, what = known[0], known[1].format_map(row)
+    sort = _SORTS.get(kind, Sort.SCHEMAS if is_schema else Sort.SETTINGS)
     parts = [row["detail"]]
-    if known is None:
+    if kind not in _SORTS:
         parts.insert(0, " → ".join(str(row[name]) for name in _SAID_BY_WORDS if row[name]))
+    if kind == CONTROLLER_CHANGED and row["before"]:
+        parts.insert(0, f"from {row['before']}")
     if sort is Sort.DEPLOYS:
         parts = [row["group"], row["topic"], row["detail"]]
     return Event(
         at=row["observed_at"],
         sort=sort,
-        what=what,
+        what=event_phrase(row),
         detail=", ".join(part for part in parts if part),
         is_loss=kind in _LOSSES,
     )
@@ -160,7 +173,8 @@ def of_brokers(cluster: pl.DataFrame, until: datetime) -> list[Event]:
         Event(
             at=at,
             sort=Sort.BROKERS,
-            what=f"{count(abs(more), 'broker')} {'lost' if more < 0 else 'back'}",
+            what=f"{count(abs(more), 'broker')} {'is' if abs(more) == 1 else 'are'} "
+            f"{'missing' if more < 0 else 'back'}",
             is_loss=more < 0,
         )
         for at, more in steps.iter_rows()

@@ -6,12 +6,13 @@ from collections.abc import Collection, Sequence
 
 import polars as pl
 
+from alerting.inputs.event_phrases import BROKER_BACK, BROKER_MISSING
 from app.style.format import listing
 from app.ui.changes.events import MOVES
 from lake import deploy_marks
 from lake.schemas.bronze import NAMED_TOPICS
 
-_OF_BROKERS = ("broker missing", "broker back", "broker added", "broker unregistered")
+_OF_BROKERS = (BROKER_MISSING, BROKER_BACK, "broker added", "broker unregistered")
 
 
 def about(events: pl.DataFrame, group: str | None, topics: Sequence[str]) -> pl.DataFrame:
@@ -25,7 +26,7 @@ def about(events: pl.DataFrame, group: str | None, topics: Sequence[str]) -> pl.
     is_group = (pl.col("group") == (group or "")).fill_null(value=False)
     # Of a broker with many topics not all are named.
     many = pl.col("topics").list.len() >= NAMED_TOPICS
-    moved = pl.col("kind").is_in(MOVES) & ~many.fill_null(value=False)
+    moved = pl.col("kind").is_in(list(MOVES)) & ~many.fill_null(value=False)
     found = events.filter((_of_cluster() & ~moved) | _of_topics(topics) | is_group)
     return _told_of(found, topics)
 

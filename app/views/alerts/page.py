@@ -121,8 +121,8 @@ columns = {
     "severity": Column(
         "severity",
         "status",
-        badge_styles=list(alert_list.SEVERITY_BADGE_STYLES.values()),
-        width=100,
+        badge_styles=alert_list.EVERY_SEVERITY,
+        width=110,
     ),
     "what": Column("what", width=275),
     "state": Column("state", width=80),

@@ -94,6 +94,7 @@ with components.section(
                 step_seconds=history.step_seconds,
                 y_title="partitions",
                 height=230,
+                at_end=True,
             ),
             key="brokers-risk",
             alt="Partitions that are under-replicated, under min ISR and offline, over time",

@@ -22,7 +22,7 @@ from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE, Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.group import members, partition_table, view_model
-from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
+from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS, TOPIC_STATUS
 from lake.schemas.tables import GROUP_HISTORY, GROUP_OFFSETS, GROUPS, REBALANCES
 from scaling.advice.model import Subject
 
@@ -49,16 +49,26 @@ decided = GROUP_PARTITION_STATUS.empty
 with components.guarded():
     decided = present.rows(view, GROUP_PARTITION_STATUS).filter(pl.col("group") == group)
 found = group_list.with_known_rates(known.filter(pl.col("group") == group), decided)
-row = found.with_columns(group_list.drain_seconds().alias("drain_seconds")).row(0, named=True)
+row = found.with_columns(
+    group_list.drain_seconds().alias("drain_seconds"), group_list.grows().alias("grows")
+).row(0, named=True)
 status = Status(row["status"])
 with heading, st.container(horizontal=True, vertical_alignment="center"):
     st.title(escape(group), anchor=False, width="content")
     components.badge(BADGE_STYLES[status])
 
+began, is_before = row["since"], row["since_at_least"]
+if status is Status.LOSING_DATA:
+    with components.guarded():
+        began, is_before = view_model.lost_since(present.open_alerts(view), group) or (
+            began,
+            is_before,
+        )
 since = ""
-if row["since"] is not None and status is not Status.OK:
-    when = clock(row["since"], view.zone, now=view.now)
-    since = f" Since **{when}**{' or before' if row['since_at_least'] else ''}."
+if began is not None and status is not Status.OK:
+    when = clock(began, view.zone, now=view.now)
+    word = "It loses messages since" if status is Status.LOSING_DATA else "Since"
+    since = f" {word} **{when}**{' or before' if is_before else ''}."
 retention = ""
 if row["data_loss_at"] is not None and row["data_loss_at"] - view.now <= incidents.DEADLINE_SHOWN:
     left = time_left((row["data_loss_at"] - view.now).total_seconds())
@@ -116,7 +126,9 @@ with st.grid(6, min_column_width=124, gap="small"):
         else "steady"
         if drain == NONE
         else duration(drain),
-        delta="it grows" if drain == NEVER else "at these rates",
+        delta=("it grows" if row["grows"] else "it is not drained")
+        if drain == NEVER
+        else "at these rates",
         colour="orange" if drain == NEVER and status in LATE else "off",
         help_text="Lag divided by what is consumed beyond what arrives.",
     )
@@ -167,6 +179,9 @@ if st.toggle("Why this status", key="group-why"):
 sides = st.columns([3, 2], gap="medium")
 left_side, right_side = reversed(sides) if view.is_phone else sides
 low = 150 if view.is_phone else 210
+levels = [(f"objective {duration(objective)}", objective)] if objective else []
+with components.guarded():
+    levels += view_model.retention_level(present.rows(view, TOPIC_STATUS), row["topics"] or ())
 with components.guarded():
     partitions = history_queries.partition_history(view, group)
     whole = history_queries.group_history(view, [group])
@@ -192,14 +207,13 @@ with components.guarded():
                         y_title=y_title,
                         log=log,
                         height=low,
+                        at_end=True,
                         band=seasons.band(usual["lag_max"], view) if key == "lag" else None,
                         ghost=seasons.ghost(
                             *(view, before, GROUP_HISTORY, "group", group),
                             measure=MEASURES[column],
                         ),
-                        level=(f"objective {duration(objective)}", objective)
-                        if key == "time-lag" and objective
-                        else None,
+                        levels=levels if key == "time-lag" else (),
                     ),
                     key=f"group-{key}",
                     alt=f"{alt} of the messages that {group} has not read, over time",
@@ -286,7 +300,7 @@ with components.guarded(), st.expander("Raw facts"):
     for facts in raw.iter_rows(named=True):
         st.markdown(
             "\n".join(
-                f"- {name}: **{UNKNOWN if value is None else escape(str(value))}**"
+                f"- {name}: **{UNKNOWN if value is None else escape(str(value)) or 'none'}**"
                 for name, value in (
                     ("state", facts["state"]),
                     ("type", facts["type"]),

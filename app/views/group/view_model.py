@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
 import polars as pl
 
+from alerting.rules.lifecycle import State
 from alerting.status.explain import Feature
 from alerting.status.model import Status
 from app.data.history import TIME
-from app.style.format import count, listing
+from app.style.format import count, duration, listing
 from app.ui.group_badges import BADGE_STYLES
 from lake.schemas.bronze import IN_TOTALS
 
+LOSES_DATA = "losing_data"
+"""The check whose alert says that a group loses messages."""
 HEATMAP_ROWS = 60
 """Most partitions of one heatmap: those with the highest lag."""
 
@@ -72,6 +75,48 @@ def feature_rows(features: Sequence[Feature]) -> pl.DataFrame:
     return pl.DataFrame(
         [asdict(one) for one in features], schema={"name": text, "value": text, "compared": text}
     )
+
+
+def retention_level(status: pl.DataFrame, topics: Collection[str]) -> list[tuple[str, float]]:
+    """Return the level of a time lag beyond which messages are deleted unread, with its name.
+
+    It is the shortest retention by time of a group's topics; none where there is none, or unknown.
+
+    Args:
+        status: Rows of ``topic_status``.
+        topics: The topics that the group reads.
+    """
+    deletes = pl.col("cleanup_policy").fill_null("delete").str.contains("delete", literal=True)
+    shortest = (
+        status.filter(pl.col("topic").is_in(list(topics)), deletes)
+        .drop_nulls("retention_seconds")
+        .sort("retention_seconds", "topic")
+        .head(1)
+    )
+    return [
+        (f"retention {duration(kept)}" + (f" of {topic}" if len(topics) > 1 else ""), kept)
+        for topic, kept in shortest.select("topic", "retention_seconds").iter_rows()
+    ]
+
+
+def lost_since(alerts: pl.DataFrame, group: str) -> tuple[datetime, bool] | None:
+    """Return since when a group loses messages by its open alert, and whether since before that.
+
+    The status is that of the last ten minutes: it is dated anew after each while without a loss,
+    and the alert goes on.
+
+    Args:
+        alerts: Rows of ``open_alerts``.
+        group: The group.
+    """
+    of_group = {"key": "group", "value": group}
+    is_open = (pl.col("check") == LOSES_DATA) & (pl.col("state") != State.RESOLVED.value)
+    began = [
+        (row["since"], bool(row["since_at_least"]))
+        for row in alerts.filter(is_open, pl.col("since").is_not_null()).iter_rows(named=True)
+        if of_group in (row["labels"] or ())
+    ]
+    return min(began, default=None)
 
 
 def left_over(offsets: pl.DataFrame) -> str | None:

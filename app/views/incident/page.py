@@ -163,17 +163,18 @@ if late is not None:
                     ],
                     axis=replace(
                         axis,
-                        events=(*view_model.ends(incident), *axis.events),
+                        events=(*view_model.ends(incident, axis.events), *axis.events),
                         generated_until=history.generated_until,
                     ),
                     palette=view.palette,
                     step_seconds=history.step_seconds,
                     y_title="" if late.is_time else "messages waiting",
                     height=180 if view.is_phone else 240,
+                    at_end=True,
                     legend_columns=1 if view.is_phone else 6,
-                    level=(f"objective {duration(objective)}", objective)
+                    levels=[(f"objective {duration(objective)}", objective)]
                     if late.is_time and len(wanted) == 1 and (objective := next(iter(wanted)))
-                    else None,
+                    else (),
                 ),
                 key="incident-lag",
                 alt=f"How late the groups were that {cause.what} is about, over time",

@@ -16,7 +16,7 @@ from alerting.rules.matchers import Acknowledgement
 from alerting.tools.rule_trial import thing
 from app.style.charts.base import ChartEvent
 from app.style.format import clock, count, duration, escape, thin
-from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
+from app.ui.alert_list import as_said, moment, severity_style
 from app.ui.changes.events import Event, Sort
 from app.ui.incidents import (
     Incident,
@@ -33,6 +33,8 @@ BEFORE = timedelta(minutes=30)
 """How far before its begin changes are looked for."""
 AFTER = timedelta(minutes=10)
 """How far behind its end: leaders move back within five minutes, and are seen at the next poll."""
+SAME = timedelta(minutes=2)
+"""An alert and an event of a change are seen by polls of their own."""
 EDGE = 0.2
 """How much of an incident's span is drawn before and after it."""
 LEAST_EDGE = timedelta(minutes=10)
@@ -77,22 +79,26 @@ def steps(
     """
     cause = incident.cause
     began = _moment(cause.began_at)
+    changes = list(changes)
+    told = [one for one in changes if is_begin(incident, one.what, one.at)]
+    with_it = [f"{one.detail[0].upper()}{one.detail[1:]}." for one in told if one.detail]
     # How bad it was is of its end, or of now: nobody knew it when it began.
-    found = [Step(at=began, kind="cause", what=cause.what, detail=cause.cause)]
+    detail = " ".join(filter(None, (cause.cause, *with_it)))
+    found = [Step(at=began, kind="cause", what=cause.what, detail=detail)]
     fired, ended = moment(cause.fired_at), moment(cause.resolved_at)
     if fired is not None:
         found.append(Step(at=fired, kind="alert", what="the alert fired", detail=cause.rule))
-    if (told := cause.before_mending) is not None:
+    if (was := cause.before_mending) is not None:
         found.append(
             Step(
-                at=_moment(told.until),
+                at=_moment(was.until),
                 kind="mended",
                 what=f"mended: {cause.what}",
-                detail=thin(told.detail),
+                detail=as_said(thin(was.detail), is_over=True),
             )
         )
     if ended is not None:
-        detail = "" if told is not None else thin(cause.detail)
+        detail = "" if was is not None else as_said(thin(cause.detail), is_over=True)
         found.append(Step(at=ended, kind="end", what=f"over: {cause.what}", detail=detail))
     found += [
         Step(
@@ -114,8 +120,15 @@ def steps(
             detail=one.detail,
         )
         for one in changes
+        if one not in told
     ]
     return sorted(found, key=lambda step: (step.at, step.kind))
+
+
+def is_begin(incident: Incident, what: str, at: datetime) -> bool:
+    """Return whether an event is the begin of an incident: it says the same of the same moment."""
+    is_same = what.casefold() == incident.cause.what.casefold()
+    return is_same and abs(at - _moment(incident.cause.began_at)) <= SAME
 
 
 def topics_of(cause: Alert, groups: pl.DataFrame) -> list[str]:
@@ -195,11 +208,20 @@ def around(
     return min(began - edge, earliest), min(last + edge, now)
 
 
-def ends(incident: Incident) -> tuple[ChartEvent, ...]:
-    """Return when an incident began and ended, as marks of a chart."""
-    began = ChartEvent(at=_moment(incident.cause.began_at), text=incident.cause.what, kind="act")
-    over = moment(incident.ended_at)
-    return (began,) if over is None else (began, ChartEvent(at=over, text="over"))
+def ends(incident: Incident, marked: Sequence[ChartEvent]) -> tuple[ChartEvent, ...]:
+    """Return when an incident began and ended, as marks of a chart.
+
+    Args:
+        incident: The incident.
+        marked: What the chart marks beside: it may have the begin.
+    """
+    cause, over = incident.cause, moment(incident.ended_at)
+    found = []
+    if not any(is_begin(incident, one.text, one.at) for one in marked):
+        found.append(ChartEvent(at=_moment(cause.began_at), text=cause.what, kind="act"))
+    if over is not None:
+        found.append(ChartEvent(at=over, text="over"))
+    return tuple(found)
 
 
 def unheeded(
@@ -228,7 +250,7 @@ def told(incident: Incident) -> tuple[str, str]:
         is_named = cause.what == was.what or not cause.detail
         return cause.detail if is_named else f"{cause.what}: {cause.detail}", cause.step
     cause = was
-    detail = f"While it lasted: {cause.detail}" if cause.detail else ""
+    detail = as_said(cause.detail, is_over=True)
     if incident.ended_at is None or not cause.step:
         return detail, cause.step
     return detail, f"It was advised: {cause.step}"
@@ -299,7 +321,7 @@ def markdown(
     began = _moment(cause.began_at)
     facts: dict[str, Any] = {
         "Cluster": cause.labels.get("cluster", "unknown"),
-        "Severity": SEVERITY_BADGE_STYLES[cause.severity].word,
+        "Severity": severity_style(cause.severity, is_over=incident.ended_at is not None).word,
         "Rule": cause.rule,
     }
     lines = [f"# {_portable(cause.what)}", "", _portable(thin(told(incident)[0])), ""]

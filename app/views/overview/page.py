@@ -193,6 +193,7 @@ with components.guarded():
             limit=NAMED_SERIES,
             legend_columns=2,
             log=log,
+            at_end=True,
         )
         components.chart(
             lag_figure,

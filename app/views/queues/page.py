@@ -117,6 +117,7 @@ if deepest := view_model.deepest(rows, NAMED_SERIES):
                     limit=NAMED_SERIES,
                     log=log,
                     height=230,
+                    at_end=True,
                 ),
                 key="queues-waiting",
                 alt="Messages ready over time: the queues with most of them now",

@@ -14,7 +14,7 @@ from alerting.rules.model import SEVERITIES
 from app.data.context import View
 from app.style.format import count, duration, exact, listing, zone_name
 from app.ui import tables
-from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
+from app.ui.alert_list import EVERY_SEVERITY, as_said, moment, severity_style
 from app.ui.incidents import Incident, symptoms_of
 from app.ui.tables import Column
 from scaling.advice.follow_up import AdviceOutcome, Followed
@@ -71,13 +71,13 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
         rows.append(
             {
                 "order": SEVERITIES.index(one.cause.severity),
-                "severity": [SEVERITY_BADGE_STYLES[one.cause.severity].label],
+                "severity": [severity_style(one.cause.severity, is_over=ended is not None).label],
                 "what": cause.what,
                 "began": began,
                 "ended": ended,
                 "seconds": max(0.0, inside.total_seconds()),
                 "symptoms": len(symptoms_of(one)),
-                "detail": cause.detail,
+                "detail": as_said(cause.detail, is_over=ended is not None),
             }
         )
     time = pl.Datetime("us", "UTC")
@@ -97,8 +97,8 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
             "severity": Column(
                 "severity",
                 "status",
-                badge_styles=list(SEVERITY_BADGE_STYLES.values()),
-                width=100,
+                badge_styles=EVERY_SEVERITY,
+                width=110,
             ),
             "what": Column("what", width=250),
             "began": Column("began", "time", width=104),

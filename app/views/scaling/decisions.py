@@ -14,7 +14,7 @@ from alerting.status.phrases import in_steps
 from app.style.format import clock, thin
 from app.ui import incidents, routes
 from app.ui.advice import advice_cards
-from app.ui.advice.overtaken import Known, Overtaken
+from app.ui.advice.overtaken import Known, Overtaken, is_folded
 from app.ui.browser.items import Item, Target
 from scaling.advice.advice_table import from_row
 from scaling.advice.model import (
@@ -121,8 +121,7 @@ def overtaken(
         now: The present.
 
     Returns:
-        What is newer, by the names of rows; and of each row whether it is void. What replicas do
-        is a matter of brokers: it is marked, and no advice to give anew.
+        What is newer, by the names of rows; and of each row whether it is void.
     """
     older: dict[str, Overtaken] = {}
     void = []
@@ -131,7 +130,7 @@ def overtaken(
         newer = known.overtakes(row, zone=zone, now=now)
         if newer is not None:
             older[row_id(row)] = newer
-            if newer.is_void and row["subject_kind"] == Subject.GROUP:
+            if is_folded(row, newer):
                 void.append(row["at"])
     return older, pl.int_range(rows.height, eager=True).is_in(void)
 

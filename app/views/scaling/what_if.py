@@ -25,7 +25,7 @@ from scaling.whatif.queue_model import (
     WhatIfChange,
     what_if,
 )
-from scaling.whatif.replay import LEAST_MINUTES, MeasuredMinute, replayed
+from scaling.whatif.replay import LEAST_MINUTES, MeasuredMinute, replayed, why_not_followed
 from scaling.whatif.replay import forecast as forecast_course
 
 _HOURS = 6.0
@@ -63,7 +63,10 @@ def _simulated(
 @st.cache_data(ttl=60, max_entries=32, show_spinner=False)
 def measured_minutes(key: str, cluster: str, group: str, _view: View) -> list[MeasuredMinute]:
     """Return the minutes of a group's last hours that were measured, not generated."""
-    columns = ["window_start", "arrival_per_second", "lag_last", "time_lag_seconds_last"]
+    columns = [
+        *("window_start", "arrival_per_second", "lag_last", "time_lag_seconds_last"),
+        "lost_messages_max",
+    ]
     rows = _view.lake.read(
         GROUP_HISTORY,
         pl.col("grain_seconds") == Grain.MINUTE.seconds,
@@ -76,9 +79,13 @@ def measured_minutes(key: str, cluster: str, group: str, _view: View) -> list[Me
     )
     return [
         MeasuredMinute(
-            at=at.timestamp(), arrival_per_second=rate, lag=lag, time_lag_seconds=time_lag
+            at=at.timestamp(),
+            arrival_per_second=rate,
+            lag=lag,
+            time_lag_seconds=time_lag,
+            lost_messages=lost,
         )
-        for at, rate, lag, time_lag in rows.select(columns).iter_rows()
+        for at, rate, lag, time_lag, lost in rows.select(columns).iter_rows()
     ]
 
 
@@ -178,7 +185,9 @@ def _expected(view: View, group: str) -> list[tuple[float, float]]:
 
 def _show(view: View, found: WhatIf, minutes: Sequence[MeasuredMinute], arrivals: str) -> None:
     now, changed = found.now, found.changed
-    measured = sorted(minutes, key=lambda one: one.at) if found.is_replay else []
+    not_followed = why_not_followed(minutes) if found.is_replay else None
+    is_compared = found.is_replay and not_followed is None
+    measured = sorted(minutes, key=lambda one: one.at) if is_compared else []
     with st.grid(5, min_column_width=124, gap="small"):
         for label, then, before in (
             (
@@ -262,6 +271,7 @@ def _show(view: View, found: WhatIf, minutes: Sequence[MeasuredMinute], arrivals
             else []
         ),
         *found.notes,
+        *([not_followed] if not_followed else []),
         *([f"retention deletes {exact(round(lost))} unread messages"] if lost >= 1 else []),
     ]
     st.caption(escape("; ".join(notes) + "."))

@@ -38,7 +38,7 @@ def events(*rows: tuple[str, str, int]) -> pl.DataFrame:
         ],
         schema={
             name: CLUSTER_EVENTS.polars_schema[name]
-            for name in ("observed_at", "kind", "subject", "group")
+            for name in ("observed_at", "kind", "subject", "before", "after", "group")
         },
     )
 
@@ -87,7 +87,7 @@ def test_what_changed_in_the_hour_before_is_named_the_last_three() -> None:
         ),
     )
     assert note == (
-        "Changed before: 09:15 broker back 2; 09:50 topic configuration changed orders; "
+        "Changed before: 09:15 broker 2 is back; 09:50 topic configuration changed: orders; "
         "09:55 rebalance, 1 member left (and 1 earlier)"
     )
 

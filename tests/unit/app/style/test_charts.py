@@ -19,7 +19,14 @@ from app.style.charts.base import (
     with_gaps,
 )
 from app.style.charts.heatmaps import bars, heatmap
-from app.style.charts.lines import Line, colours_of, columns_chart, series_chart, time_unit
+from app.style.charts.lines import (
+    Ghost,
+    Line,
+    colours_of,
+    columns_chart,
+    series_chart,
+    time_unit,
+)
 from app.style.charts.timelines import timeline_chart
 from app.style.charts.words import in_words
 from app.style.theme import DARK, LIGHT, Palette
@@ -69,7 +76,7 @@ def test_labels_of_marks_lie_above_the_bars_of_a_timeline() -> None:
     bars = pl.DataFrame(
         {"what": ["a", "b"], "severity": "info", "from": [START] * 2, "to": [AXIS.end] * 2}
     )
-    for events, top in (((), 1.5), ((ChartEvent(at=START, text="broker 2 lost"),), 2.5)):
+    for events, top in (((), 1.5), ((ChartEvent(at=START, text="broker 2 is missing"),), 2.5)):
         made = timeline_chart(bars, axis=replace(AXIS, events=events), palette=LIGHT)
         assert made.layout.yaxis.range == (-0.5, top)
 
@@ -93,7 +100,7 @@ def test_further_lines_of_a_legend_take_no_height_from_the_plot(columns: int, li
         palette=LIGHT,
         step_seconds=60,
         y_title="messages",
-        level=("objective", 2.0),
+        levels=[("objective", 2.0)],
         legend_columns=columns,
         height=180,
     )
@@ -159,6 +166,51 @@ def test_a_colour_stays_with_its_name() -> None:
     assert len(colours_of(names[:12], LIGHT)) == 12
 
 
+def test_the_highest_of_a_step_stands_where_it_ends_not_before_what_it_follows_from() -> None:
+    rows = frame(a=[0.0, 5.0, 5.0]).with_columns(also=pl.col("lag"))
+    axis = replace(AXIS, end=START + timedelta(minutes=2, seconds=30))
+    ends = [axis.local(START + timedelta(minutes=one)) for one in (1, 2)]
+    # The last step goes on: it is drawn up to now.
+    expected = [*ends, axis.local(axis.end)]
+    lines = [Line(column="lag", name="lag"), Line(column="also", name="also", steps=True)]
+    of_columns = columns_chart(
+        rows, lines, axis=axis, palette=LIGHT, step_seconds=60, y_title="n", at_end=True
+    )
+    of_series = series_chart(
+        rows,
+        by="group",
+        value="lag",
+        axis=axis,
+        palette=LIGHT,
+        step_seconds=60,
+        y_title="n",
+        at_end=True,
+    )
+    for trace in (*of_columns.data, *of_series.data):
+        assert list(trace.x) == expected
+    begins = columns_chart(rows, lines, axis=axis, palette=LIGHT, step_seconds=60, y_title="n")
+    assert list(begins.data[0].x) == [axis.local(at) for at in rows["time"]]
+
+
+def test_a_line_of_another_time_stands_as_the_one_beside_it() -> None:
+    rows = frame(a=[1.0, 2.0])
+    ghost = Ghost(
+        frame=rows.select("time", value=pl.col("lag")), name="yesterday", step_seconds=60.0
+    )
+    made = columns_chart(
+        rows,
+        [Line(column="lag", name="lag")],
+        axis=AXIS,
+        palette=LIGHT,
+        step_seconds=60,
+        y_title="messages",
+        ghost=ghost,
+        at_end=True,
+    )
+    before, now = made.data
+    assert list(before.x) == list(now.x)
+
+
 @pytest.mark.parametrize("values", [[30.0, 70.0, 40.0], [1.0, 2.0, 1.0]], ids=["many", "few"])
 @pytest.mark.parametrize("log", [False, True])
 def test_labels_of_marks_stand_above_lines_and_levels(values: list[float], log: bool) -> None:
@@ -173,7 +225,7 @@ def test_labels_of_marks_stand_above_lines_and_levels(values: list[float], log: 
             palette=LIGHT,
             step_seconds=60,
             y_title="messages",
-            level=("objective", level),
+            levels=[("objective", level)],
             height=240,
             log=log,
         )
@@ -374,9 +426,27 @@ def test_durations_are_told_as_they_are_written_and_levels_left_out() -> None:
         axis=AXIS,
         palette=LIGHT,
         step_seconds=60,
-        level=("objective 5 min", 300.0),
+        levels=[("objective 5 min", 300.0), ("retention 1 h", 3600.0)],
     )
     assert in_words(drawn) == "last 1 h 30 min, highest 1 h 30 min at 08:01."
+
+
+def test_each_level_that_a_line_comes_near_is_drawn_and_named() -> None:
+    def names(late: float) -> list[tuple[str, str]]:
+        drawn = columns_chart(
+            frame(a=[late, late]),
+            [Line(column="lag", name="time lag")],
+            axis=AXIS,
+            palette=LIGHT,
+            step_seconds=60,
+            levels=[("objective 5 min", 300.0), ("retention 1 min", 60.0)],
+        )
+        return [(trace.name, trace.line.dash) for trace in drawn.data[:-1]]
+
+    objective, retention = ("objective 5 min", "dash"), ("retention 1 min", "dashdot")
+    assert names(100.0) == [objective, retention]
+    assert names(50.0) == names(20.0) == [retention]
+    assert names(5.0) == []
 
 
 def test_bars_are_no_lines_over_time() -> None:

@@ -45,21 +45,21 @@ def test_a_label_takes_in_those_that_it_would_cover(pixels: int, texts: list[str
 
 
 def test_a_second_row_has_room_for_more_marks() -> None:
-    names = ("broker 2 lost", "deploy", "topic a appeared", "broker 2 back")
+    names = ("broker 2 is missing", "deploy", "topic a appeared", "broker 2 is back")
     events = [event(5 + number * 8, name) for number, name in enumerate(names)]
     axis = replace(AXIS, pixels=560)
     one, two = (labelled(axis, *events, rows=rows) for rows in (1, 2))
-    assert said(one) == ["broker 2 lost +1", "topic a appeared +1"]
+    assert said(one) == ["broker 2 is missing +1", "topic a appeared +1"]
     assert (said(two), [label.row for label in two]) == (list(names), [0, 1, 0, 1])
 
 
 def test_the_return_of_a_broker_is_named_before_others_but_for_a_loss() -> None:
     at = START + timedelta(minutes=4)
-    back = ChartEvent(at=at, text="broker 2 back", kind="main")
-    (label,) = labelled(AXIS, event(2, "leaders: 1 → 2"), back, event(6, "e"))
-    assert (label.text, label.first) == ("broker 2 back +2", back)
-    (label,) = labelled(AXIS, back, event(5, "broker 3 lost", is_act=True))
-    assert label.text == "broker 3 lost +1"
+    back = ChartEvent(at=at, text="broker 2 is back", kind="main")
+    (label,) = labelled(AXIS, event(2, "leaders moved: 1 → 2"), back, event(6, "e"))
+    assert (label.text, label.first) == ("broker 2 is back +2", back)
+    (label,) = labelled(AXIS, back, event(5, "broker 3 is missing", is_act=True))
+    assert label.text == "broker 3 is missing +1"
 
 
 def test_a_label_is_of_what_is_worst_among_its_events() -> None:

@@ -51,6 +51,31 @@ def test_advice_is_no_less_urgent_than_the_alert_that_has_it_as_its_step() -> No
     assert severities(alert()) == raised, "and first, as the alert is"
 
 
+URGENT = replace(WATCHED, kind=AdviceKind.ADD_CONSUMERS, severity=AdviceSeverity.ACT_NOW)
+LOST = replace(URGENT, kind=AdviceKind.DATA_LOST)
+
+
+def test_a_size_is_no_more_urgent_than_the_alert_that_has_it_as_its_step() -> None:
+    rows = recommendation_frame(
+        recommendation_rows([LOST, URGENT, replace(URGENT, subject="archive")], at=NOW)
+    )
+
+    def urgent(*alerts: pl.DataFrame) -> list[tuple[str, str]]:
+        found = as_alerted(rows, pl.concat(alerts)).filter(pl.col("severity") == "ACT_NOW")
+        return sorted(found.select("subject", "kind").iter_rows())
+
+    lost, sized, other = (
+        *(("sessions", "data_lost"), ("sessions", "add_consumers")),
+        ("archive", "add_consumers"),
+    )
+    watch = alert(severity="warning")
+    assert urgent(watch) == sorted([lost, other]), "what has an alert of its own stays urgent"
+    retention_is_near = alert(fingerprint="r", step="Raise the retention.")
+    for both in (retention_is_near, retention_is_near.with_columns(state=pl.lit("pending"))):
+        assert urgent(watch, both) == sorted([lost, sized, other])
+    assert urgent(alert(severity="warning", state="pending")) == sorted([lost, sized, other])
+
+
 @pytest.mark.parametrize(
     "given",
     [

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from alerting.inputs.event_phrases import missing_broker
 from alerting.rules.lifecycle import Told
 from alerting.rules.model import AlertSeverity
 from app.ui.changes import events, relevant
@@ -36,13 +37,13 @@ def rows(*given: dict[str, Any]) -> pl.DataFrame:
     [
         pytest.param(
             {"kind": "broker missing", "subject": "2", "before": "host:9092"},
-            "Broker 2 lost",
+            "Broker 2 is missing",
             Sort.BROKERS,
             id="a broker",
         ),
         pytest.param(
             {"kind": "controller changed", "subject": "controller", "before": "1", "after": "3"},
-            "Controller 1 → 3",
+            "Controller moved to 3: from 1",
             Sort.BROKERS,
             id="the controller",
         ),
@@ -54,7 +55,7 @@ def rows(*given: dict[str, Any]) -> pl.DataFrame:
                 "after": "broker 1, 3",
                 "detail": "2 partitions: a-0, a-1",
             },
-            "Leaders: broker 2 → broker 1, 3: 2 partitions: a-0, a-1",
+            "Leaders moved: broker 2 → broker 1, 3: 2 partitions: a-0, a-1",
             Sort.LEADERS,
             id="leaders",
         ),
@@ -93,6 +94,11 @@ def rows(*given: dict[str, Any]) -> pl.DataFrame:
 def test_words(row: dict[str, Any], sentence: str, sort: Sort) -> None:
     (found,) = events.of_changes(rows(row))
     assert (found.sentence, found.sort) == (sentence, sort)
+
+
+def test_an_alert_and_an_event_say_the_same_of_a_broker() -> None:
+    (found,) = events.of_changes(rows({"kind": "broker missing", "subject": "2"}))
+    assert found.sentence == missing_broker(2)
 
 
 def test_what_was_lost_is_red() -> None:
@@ -179,8 +185,8 @@ def test_moves_of_internal_topics_are_one_event() -> None:
         {"kind": "isr shrunk", "topics": None},
     )
     lost, *shrunk, internal = events.of_changes_folded(rows(*given))
-    assert (lost.what, len(shrunk)) == ("broker 2 lost", 2)
-    assert internal.sentence == "3 changes of internal topics: isr expanded: 1, isr shrunk: 2"
+    assert (lost.what, len(shrunk)) == ("broker 2 is missing", 2)
+    assert internal.sentence == "3 changes of internal topics: in sync: 1, out of sync: 2"
     assert internal.at == START + timedelta(minutes=1)
     assert len(events.of_changes_folded(rows(*given[:2]))) == 2, "a single one stays itself"
 
@@ -194,8 +200,8 @@ def test_brokers_by_their_number_where_nothing_names_them_any_more() -> None:
     )
     found = events.of_brokers(course, START + timedelta(hours=4))
     assert [(one.what, one.is_loss) for one in found] == [
-        ("2 brokers lost", True),
-        ("2 brokers back", False),
+        ("2 brokers are missing", True),
+        ("2 brokers are back", False),
     ]
 
 

@@ -15,9 +15,11 @@ from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import AlertSeverity
 from alerting.status.descriptions import SCALING_STEP
 from app.data.context import View
+from app.ui.alert_list import OVER_BADGE_STYLES, as_said
 from app.ui.incidents import (
     MOST_SYMPTOMS,
     Incident,
+    badge_of,
     deadline,
     incidents,
     items,
@@ -284,3 +286,21 @@ def test_counts_and_what_is_left_out_are_said() -> None:
     lines = [str(number) for number in range(MOST_SYMPTOMS + 3)]
     assert limited(lines)[-1] == "and 3 more"
     assert len(limited(lines)) == MOST_SYMPTOMS + 1
+
+
+def test_what_is_over_says_how_bad_it_was_in_grey_and_quotes_what_was_said() -> None:
+    given = {"severity": AlertSeverity.CRITICAL, "detail": "9 wait"}
+    over, open_one = alert("over", 100.0, 200.0, **given), alert("open", 100.0, **given)
+    found = [(badge_of(one).word, badge_of(one).colour) for one in incidents([over, open_one])]
+    assert found == [("act now", "red"), ("was urgent", "gray")]
+    assert {one.colour for one in OVER_BADGE_STYLES.values()} == {"gray"}
+    assert as_said("9 wait", is_over=True) == "It said: “9 wait”"
+    assert as_said("9 wait", is_over=False) == "9 wait"
+    assert as_said("", is_over=True) == ""
+
+
+def test_a_cause_that_is_over_while_its_symptoms_go_on_is_as_bad_as_these() -> None:
+    cause = alert("cause", 100.0, 200.0, severity=AlertSeverity.CRITICAL)
+    symptom = alert("symptom", 150.0, inhibited_by="cause", severity=AlertSeverity.WARNING)
+    (found,) = incidents([cause, symptom])
+    assert badge_of(found).word == "watch"

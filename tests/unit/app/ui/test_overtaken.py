@@ -12,10 +12,12 @@ import pytest
 from alerting.status.model import Status
 from app.data.context import View
 from app.ui.advice import advice_cards, current_advice
+from app.ui.advice.advice_history import with_older
 from app.ui.advice.current_advice import CurrentAdvice
 from app.ui.advice.overtaken import OLDER, Known
 from lake.schemas.tables import RECOMMENDATIONS
 from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
+from scaling.advice.follow_up import AdviceOutcome, Followed
 from scaling.advice.model import (
     AdviceKind,
     AdviceSeverity,
@@ -160,3 +162,22 @@ def test_advice_on_hot_partitions_is_found_by_its_topic(
     rows = recommendation_frame(recommendation_rows([ONE, hot], at=GIVEN))
     found = current_advice.hot_partitions_of(rows, topic)
     assert found["kind"].to_list() == ([AdviceKind.HOT_PARTITION] if is_found else [])
+
+
+@pytest.mark.parametrize(
+    ("status", "became"),
+    [
+        pytest.param(Status.CATCHING_UP, Followed.OLDER, id="folded as older on Scaling"),
+        pytest.param(Status.STOPPED, Followed.STANDS, id="marked, and stands there"),
+    ],
+)
+def test_what_became_of_advice_says_what_scaling_says(status: Status, became: Followed) -> None:
+    known = Known.of(groups(status, SINCE), topics(None))
+    rows = recommendation_frame(
+        recommendation_rows([replace(ONE, kind=AdviceKind.ADD_CONSUMERS)], at=GIVEN)
+    )
+    stands = AdviceOutcome(followed=Followed.STANDS)
+    (found,) = with_older([stands], rows, known, zone=UTC, now=NOW)
+    assert found.followed is became
+    followed = AdviceOutcome(followed=Followed.FOLLOWED)
+    assert with_older([followed], rows, known, zone=UTC, now=NOW) == [followed]

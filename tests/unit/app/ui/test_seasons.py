@@ -158,13 +158,13 @@ def drawn(peak: float) -> list[str]:
         step_seconds=60,
         band=Band(frame=band, name="usual"),
         ghost=Ghost(frame=before, name="yesterday", step_seconds=60),
-        level=("objective", 300.0),
+        levels=[("objective", 300.0), ("retention", 400.0)],
     )
     return [trace.name for trace in made.data]
 
 
 def test_band_ghost_and_a_level_that_is_near_lie_behind_the_line() -> None:
-    assert drawn(100.0) == ["usual", "yesterday", "objective", "time lag"]
+    assert drawn(100.0) == ["usual", "yesterday", "objective", "retention", "time lag"]
 
 
 def test_a_level_far_above_the_line_is_left_out() -> None:

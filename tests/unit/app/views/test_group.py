@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import polars as pl
 
 from alerting.status.explain import Feature
 from app.views.group import view_model as group_view_model
+from lake.schemas.current import OPEN_ALERTS, TOPIC_STATUS
 from lake.schemas.tables import GROUP_MEMBERS, GROUP_OFFSETS
 from tests.unit.app.views.made_rows import START, at, history, partition_statuses, rows
 
@@ -27,6 +28,52 @@ def test_nothing_that_was_measured_is_a_table_without_rows() -> None:
     assert group_view_model.feature_rows(()).columns == ["name", "value", "compared"]
     one = group_view_model.feature_rows([Feature(name="lag", value="5")])
     assert one.rows() == [("lag", "5", "")]
+
+
+def test_the_shortest_retention_of_what_a_group_reads_is_a_level_of_its_time_lag() -> None:
+    def topic(name: str, kept: float | None, policy: str = "delete") -> dict[str, Any]:
+        return {
+            "topic": name,
+            "retention_seconds": kept,
+            "cleanup_policy": policy,
+            "evaluated_at": START,
+        }
+
+    def of(*names: str) -> list[tuple[str, float]]:
+        return group_view_model.retention_level(status, names)
+
+    given = [
+        *(topic("a", 60.0), topic("b", 3600.0), topic("ever", None)),
+        *(topic("keys", 5.0, "compact"), topic("both", 90.0, "compact,delete")),
+    ]
+    status = pl.DataFrame(
+        [{"cluster": "c", **one} for one in given], schema=TOPIC_STATUS.polars_schema
+    )
+    assert of("a") == [("retention 1 min", 60.0)]
+    assert of("a", "b") == [("retention 1 min of a", 60.0)]
+    assert of("keys", "both") == [("retention 1 min 30 s of both", 90.0)]
+    assert of("ever") == of("keys") == of("unseen") == of() == []
+
+
+def test_messages_are_lost_since_the_alert_began_not_since_the_newest_loss() -> None:
+    def alert(check: str, group: str, second: float, **given: Any) -> dict[str, Any]:
+        return {
+            **{"cluster": "c", "fingerprint": f"{check} {group}", "check": check},
+            **{"labels": [{"key": "group", "value": group}], "since": at(second)},
+            **{"state": "firing", "since_at_least": False, "evaluated_at": START, **given},
+        }
+
+    def of(*given: dict[str, Any]) -> tuple[datetime, bool] | None:
+        return group_view_model.lost_since(
+            pl.DataFrame(list(given), schema=OPEN_ALERTS.polars_schema), "g"
+        )
+
+    loses = alert("losing_data", "g", -600)
+    others = alert("stopped", "g", -900), alert("losing_data", "h", -900)
+    assert of(loses, *others) == (at(-600), False)
+    assert of({**loses, "since_at_least": True}) == (at(-600), True)
+    assert of(*others) is None
+    assert of({**loses, "state": "resolved"}) is None
 
 
 def held(number: int, **given: Any) -> dict[str, Any]:

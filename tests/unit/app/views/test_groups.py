@@ -40,6 +40,14 @@ def test_groups_are_listed_worst_first() -> None:
         pytest.param(
             {"lag": 9, "growth_per_second": 0.1, "arrival_per_second": 9.0}, NONE, id="it breathes"
         ),
+        pytest.param(
+            {
+                **{"status": "FALLING_BEHIND", "lag": 9},
+                **{"growth_per_second": 0.1, "arrival_per_second": 9.0},
+            },
+            NEVER,
+            id="its status says that it falls behind",
+        ),
         pytest.param({"lag": 0}, NONE, id="nothing waits"),
         pytest.param({}, None, id="nobody knows"),
     ],

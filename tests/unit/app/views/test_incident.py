@@ -10,7 +10,8 @@ import polars as pl
 from alerting.rules.lifecycle import State, Told
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import AlertSeverity
-from app.ui.changes.events import of_changes
+from app.style.charts.base import ChartEvent
+from app.ui.changes.events import Event, of_changes
 from app.ui.incidents import Incident, folded, symptoms_of
 from app.views.incident.lag import DRAWN, courses, figures, groups_of, range_of
 from app.views.incident.view_model import (
@@ -18,6 +19,7 @@ from app.views.incident.view_model import (
     around,
     as_it_was,
     bars,
+    ends,
     markdown,
     sentence,
     step_rows,
@@ -90,8 +92,30 @@ def test_what_happened_is_told_in_order_of_time() -> None:
     assert [row[0] for row in rows.filter(pl.col("kind") == "cause").select("detail").rows()] == [
         ""
     ]
-    assert rows["detail"][-1] == CAUSE.detail
+    assert rows["detail"][-1] == f"It said: “{CAUSE.detail}”", "in the words of then"
     assert after(at(1000), at(1000)) == "0 s"
+
+
+def test_a_change_that_is_the_begin_is_told_and_marked_once() -> None:
+    def change(second: float, **given: str) -> list[Event]:
+        row = {"cluster": "c", "poll_id": "p", "observed_at": at(second), **given}
+        return of_changes(pl.DataFrame([row], schema=CLUSTER_EVENTS.polars_schema))
+
+    missing = {"kind": "broker missing", "subject": "2", "detail": "controller moved to 3"}
+    lost, earlier = change(1005, **missing), change(700, **missing)
+    cause, *others = [one for one in steps(INCIDENT, lost, {}) if one.kind in ("cause", "change")]
+    assert (cause.what, cause.detail, others) == (CAUSE.what, "Controller moved to 3.", [])
+    kinds = [one.kind for one in steps(INCIDENT, [*earlier, *lost], {})]
+    assert kinds.count("change") == 1, "what was so before is another time"
+    of_other = change(1005, kind="broker missing", subject="3")
+    for marked, texts in (
+        (lost, ["over"]),
+        (earlier, [CAUSE.what, "over"]),
+        (of_other, [CAUSE.what, "over"]),
+        ([], [CAUSE.what, "over"]),
+    ):
+        marks = [ChartEvent(at=one.at, text=one.what) for one in marked]
+        assert [one.text for one in ends(INCIDENT, marks)] == texts
 
 
 WAS = Told(
@@ -125,7 +149,7 @@ def test_what_is_mended_is_named_and_coloured_by_what_it_was_and_told_by_what_is
     text = markdown(incident, steps(was, (), {}), None, at(2000), "http://h")
     assert text.startswith("# g stopped\n\ng is catching up\\: 10 wait\n")
     over = replace(MENDED, state=State.RESOLVED, resolved_at=1360.0)
-    assert told(Incident(cause=over)) == ("While it lasted: 900 wait", "It was advised: Start it.")
+    assert told(Incident(cause=over)) == ("It said: “900 wait”", "It was advised: Start it.")
 
 
 def test_when_it_was_mended_is_a_step_of_its_course() -> None:
@@ -135,7 +159,7 @@ def test_when_it_was_mended_is_a_step_of_its_course() -> None:
         ("alert", "the alert fired"),
         ("mended", "mended: g stopped"),
     ]
-    assert (found[-1].at, found[-1].detail) == (at(1200), "900 wait")
+    assert (found[-1].at, found[-1].detail) == (at(1200), "It said: “900 wait”")
 
 
 def test_the_topics_it_is_about_are_its_own_or_those_of_its_group() -> None:
@@ -191,7 +215,7 @@ def test_symptoms_from_before_count_as_those_of_the_list_do() -> None:
 
 
 def test_what_is_over_is_told_as_what_was() -> None:
-    assert told(INCIDENT) == (f"While it lasted: {CAUSE.detail}", "It was advised: Restart it.")
+    assert told(INCIDENT) == (f"It said: “{CAUSE.detail}”", "It was advised: Restart it.")
     goes_on = replace(CAUSE, state=State.FIRING, resolved_at=None)
     assert told(Incident(cause=goes_on)) == (CAUSE.detail, "Restart it.")
 
@@ -310,6 +334,7 @@ def test_the_markdown_is_whole_and_takes_no_text_of_others_as_markup() -> None:
     assert "http\\:<!-- -->//evil.example" in text
     assert "small" not in text
     assert "- Page: <http://h/incident>\n" in text
+    assert "- Severity: was urgent\n" in text
     table = [line for line in text.splitlines() if line.startswith("| ")]
     # A bar in a text of others opens no cell.
     assert all(line.replace("\\|", "").count("|") == 6 for line in table)

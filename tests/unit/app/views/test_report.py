@@ -139,13 +139,16 @@ def test_the_worst_incidents_come_first_and_of_these_the_longest() -> None:
     part = view_model.incident_part(found, START, END)
     assert part.rows["what"].to_list() == ["an hour", "a minute", "a note of hours"]
     page = view_model.html("a week", "3 incidents.", [part], cast(View, Frame()))
-    assert "● act now" in page and "i note" in page
+    assert "● was urgent" in page and "i was a note" in page
     assert [line.split(",")[0] for line in csv(part.rows, part.columns).splitlines()] == [
         "severity",
-        "act now",
-        "act now",
-        "note",
+        "was urgent",
+        "was urgent",
+        "was a note",
     ]
+    goes_on = Incident(cause=alert("goes on", severity=AlertSeverity.CRITICAL, began=1.0))
+    rows = view_model.incident_part([goes_on], START, END).rows
+    assert rows["severity"].to_list() == [["● act now"]]
 
 
 def test_incidents_count_as_far_as_they_lie_in_the_week() -> None:

@@ -16,7 +16,13 @@ from app.views.scaling import decisions, what_if
 from lake.schemas.current import GROUP_STATUS
 from lake.schemas.tables import GROUP_HISTORY
 from scaling.advice.advice_table import recommendation_frame, recommendation_rows
-from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recommendation
+from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
+    Confidence,
+    Evidence,
+    Recommendation,
+)
 from scaling.advisers.retention import group_deadline
 from tests.unit.alerting.status.scenarios import constant
 from tests.unit.scaling.advisers.advising import advice_on, facts, six
@@ -154,3 +160,24 @@ def test_a_row_that_is_older_than_what_its_group_does_says_so() -> None:
     found = decisions.items(rows, {}, older={name: newer}, picked=None, now=NOW, zone=UTC)[0]
     assert found.badge is OLDER
     assert found.why == "Older than what the group does since 00:06: stopped"
+
+
+def test_a_need_that_no_number_meets_is_said_not_drawn_as_nothing() -> None:
+    advice = Recommendation(
+        kind=AdviceKind.ADD_CONSUMERS,
+        cluster="c",
+        subject="g",
+        severity=AdviceSeverity.WATCH,
+        confidence=Confidence.HIGH,
+        reason="",
+        limiting_factor="steady",
+        evidence=(
+            Evidence(name="steady need", value=3),
+            Evidence(name="catch-up need", value=None),
+            Evidence(name="arrival", value=9.0),
+        ),
+    )
+    drawn, unmet = advice_cards.needs(advice)
+    assert drawn.rows() == [("steady (limits)", 3)]
+    assert unmet == ["catch-up"]
+    assert advice_cards.needs(replace(advice, evidence=()))[0].is_empty()

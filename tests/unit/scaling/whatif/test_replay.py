@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from scaling.whatif.queue_model import WhatIfChange, WhatIfInputs, even_inputs, what_if
-from scaling.whatif.replay import MeasuredMinute, forecast, replayed
+from scaling.whatif.replay import MeasuredMinute, forecast, replayed, why_not_followed
 
 
 def _inputs() -> WhatIfInputs:
@@ -58,6 +60,17 @@ def test_unknown_minutes_are_said_and_too_many_give_nothing() -> None:
     assert start.lag.sum() == 0
     assert replayed(_inputs(), _minutes(*[50.0] * 29)) is None
     assert replayed(_inputs(), _minutes(*[50.0, *[None] * 60, *[50.0] * 35])) is None
+
+
+def test_a_replay_does_not_follow_hours_in_which_unread_messages_were_deleted() -> None:
+    """A group of 88/s for 90/s whose topic keeps a minute: 90/s leave its backlog all the same."""
+    minutes = _minutes(*[90.0] * 60, lag=5400)
+    assert why_not_followed(minutes) is None
+    deleted = [replace(one, lost_messages=20.0) for one in minutes[:2]]
+    said = why_not_followed([*deleted, *minutes[2:]])
+    assert said is not None and "unread messages in 2 minutes of that time" in said
+    unknown = [replace(one, lost_messages=number) for one in minutes[:1] for number in (None, 0.0)]
+    assert why_not_followed(unknown) is None
 
 
 def test_a_forecast_begins_now_and_is_followed_hour_by_hour() -> None:
