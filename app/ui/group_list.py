@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 import polars as pl
 
@@ -11,11 +12,14 @@ from alerting.inputs.facts import slowest_first
 from alerting.status.model import LATE, Status
 from app.data.history import TIME
 from app.style.format import count, duration, exact, listing
+from app.ui import incidents
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE
 
 WINDOW = "Messages a second, the mean of the last five minutes."
 """What the present rates of a group are."""
+
+LOSES_NOW = "loses data now"
 
 _TREND_POINTS = 40
 
@@ -53,6 +57,17 @@ def _waiting(lag: pl.Series) -> str:
 def is_late() -> pl.Expr:
     """Return whether a row is of a group that does not do its work as it should."""
     return pl.col("status").is_in([status.value for status in LATE])
+
+
+def loss(status: str, deadline: datetime | None, now: datetime) -> str:
+    """Say how soon a group loses data; nothing where that is not known, or far away.
+
+    Args:
+        status: Of a row of ``group_status``.
+        deadline: Its ``data_loss_at``.
+        now: The present.
+    """
+    return LOSES_NOW if status == Status.LOSING_DATA else incidents.deadline(deadline, now)
 
 
 def with_known_rates(groups: pl.DataFrame, partitions: pl.DataFrame) -> pl.DataFrame:
