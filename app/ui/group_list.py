@@ -119,7 +119,10 @@ def rows(groups: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_brief_reasons(groups: pl.DataFrame) -> pl.DataFrame:
-    """Leave out of each reason what stands in the columns beside it: the status, a plain "all"."""
+    """Leave out of each reason what stands in the columns beside it, and a plain "all".
+
+    Those are how late the group is, and its status.
+    """
     brief = [
         _briefly(BADGE_STYLES[Status(status)].word, reason or "")
         for status, reason in groups.select("status", "reason").iter_rows()
@@ -128,11 +131,13 @@ def with_brief_reasons(groups: pl.DataFrame) -> pl.DataFrame:
 
 
 def _briefly(word: str, reason: str) -> str:
+    reason = _HOW_LATE.sub("", reason)
     if not reason.lower().startswith(word.lower()):
         return reason
     return _OF_ALL.sub("", reason[len(word) :].lstrip(": "))
 
 
+_HOW_LATE = re.compile(r"^\d[\d\w ]* behind with [\d,]+ messages?[,:]? ")
 _OF_ALL = re.compile(r"^on (\d+) of \1 partitions?: ")
 
 

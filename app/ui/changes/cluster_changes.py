@@ -21,18 +21,24 @@ def draw(view: View, events: pl.DataFrame, *, key: str, nothing: str) -> None:
     if events.is_empty():
         components.nothing(f"{nothing} {view.period}.", icon=":material/check:")
         return
+    change = pl.concat_str("before", "after", separator=" → ", ignore_nulls=True)
     tables.show(
-        events.sort("observed_at", "kind", "subject", descending=[True, False, False]),
+        events.sort("observed_at", "kind", "subject", descending=[True, False, False]).with_columns(
+            change.alias("change")
+        ),
         {
-            "observed_at": Column("seen", "time", help="At which poll it was seen.", width=110),
-            "kind": Column("what", width=190),
-            "subject": Column("of", width=150),
-            "before": Column("before", unknown="", width=190),
-            "after": Column("after", unknown="", width=190),
-            "detail": Column("detail", unknown="", width="large"),
+            "observed_at": Column("seen", "time", help="At which poll it was seen.", width=102),
+            "kind": Column("what", width=156),
+            "subject": Column("of", width=120),
+            "change": Column("before → after", width=240),
+            "detail": Column("detail", unknown="", width=400),
         },
         view=view,
         key=key,
         alt="What changed, the newest first",
         noun="changes",
+        in_file={
+            "before": Column("before", unknown=""),
+            "after": Column("after", unknown=""),
+        },
     )
