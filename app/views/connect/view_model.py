@@ -169,8 +169,10 @@ def with_groups(connectors: pl.DataFrame, groups: pl.DataFrame, now: datetime) -
         Besides the rows: ``time_lag_seconds``, null where it is not known; ``data_loss_at``;
         ``loss``, a phrase that is empty where none is in sight.
     """
-    keys = ("status", "data_loss_at")
-    losses = [group_list.loss(*row, now) for row in groups.select(keys).iter_rows()]
+    losses = [
+        group_list.loss(status, deadline, now)
+        for status, deadline in groups.select("status", "data_loss_at").iter_rows()
+    ]
     of_groups = groups.select(
         "group", "time_lag_seconds", "data_loss_at", pl.Series("loss", losses, dtype=pl.String)
     )
