@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 
 from alerting.checks.model import CheckInput, CheckResult, check
-from alerting.inputs.facts import task_failure, without_package
+from alerting.inputs.facts import since_when, task_failure, without_package
+from alerting.inputs.frames import unix
 from alerting.status.phrases import messages, plural, rate
 from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, QUEUES
 
@@ -29,6 +30,7 @@ def connector_failed(given: CheckInput) -> Iterable[CheckResult]:
             value=None if row["state"] is None else 1.0,
             what=f"Connector {row['connector']} failed",
             detail=_why(error),
+            since=_since(given, row, _HAS_FAILED),
             cause=error or "",
             step="Mend what it says, then restart it; the Connect page has the command.",
             page="connect",
@@ -51,6 +53,7 @@ def tasks_failed(given: CheckInput) -> Iterable[CheckResult]:
             value=None if count is None else float(count),
             what=f"{plural(count or 0, 'task')} of {row['connector']} failed",
             detail=_why(error),
+            since=_since(given, row, _LACKS_TASKS) if count else None,
             cause=error or "",
             step="Mend what it says, then restart the failed tasks; the Connect page has the "
             "command.",
@@ -68,6 +71,18 @@ def _connectors(given: CheckInput) -> Iterable[tuple[Mapping[str, Any], str | No
     connectors = given.frames.newest(CONNECTORS).with_columns(without_package("error"))
     for row in connectors.iter_rows(named=True):
         yield row, row["error"] or errors.get(tuple(row[name] for name in key))
+
+
+_HAS_FAILED = pl.col("state") == "FAILED"
+_LACKS_TASKS = pl.col("tasks_failed") > 0
+
+
+def _since(given: CheckInput, row: Mapping[str, Any], is_so: pl.Expr) -> float | None:
+    """Return since when something is so of a connector; None where it may be since earlier."""
+    of_it = given.frames.rows(CONNECTORS).filter(
+        pl.col("connect") == row["connect"], pl.col("connector") == row["connector"]
+    )
+    return unix(since_when(of_it, is_so))
 
 
 def _why(error: str | None) -> str:

@@ -15,6 +15,7 @@ from alerting.inputs.facts import (
 from alerting.inputs.frames import Frames
 from alerting.inputs.quorum import decisive_brokers
 from alerting.status.model import LATE
+from lake.schemas.bronze import IS_INTERNAL_TOPIC
 from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, COLLECTIONS, DEAD_LETTERS, GROUP_OFFSETS, GROUPS, TOPICS
@@ -106,6 +107,7 @@ def cluster_row(
     idle = groups["idle_members"].drop_nulls()
     polls = frames.rows(COLLECTIONS)["observed_at"]
     letters = dead_letter_rows(frames.rows(DEAD_LETTERS), frames.last(TOPICS))
+    internal = topics.filter(IS_INTERNAL_TOPIC)
 
     def is_unread(*tables: Table) -> bool:
         return any(table.name in frames.errors for table in tables)
@@ -125,7 +127,12 @@ def cluster_row(
                 "under_min_isr": count_where(partitions, "is_under_min_isr"),
                 "offline": count_where(partitions, "is_offline"),
                 "topics": topics.height or None,
-                "arrival_per_second": _complete_sum(topics["arrival_per_second"]),
+                "arrival_per_second": _complete_sum(
+                    topics.filter(~IS_INTERNAL_TOPIC)["arrival_per_second"]
+                ),
+                "internal_arrival_per_second": _complete_sum(internal["arrival_per_second"])
+                if internal.height or topics.is_empty()
+                else 0.0,
                 "groups": None if is_unread(GROUPS, GROUP_OFFSETS) else groups.height,
                 "late_groups": int(status.is_in([status.value for status in LATE]).sum()),
                 "lag": int(lags.sum()) if lags.len() else None,

@@ -185,6 +185,8 @@ def cluster_history(view: View) -> History:
         status = present.rows(view, CLUSTER_STATUS).with_columns(
             pl.col("brokers").alias("brokers_known"),
             (pl.col("brokers") - pl.col("missing_brokers").list.len()).alias("brokers_alive"),
+            # History counts internal topics, too.
+            pl.col("arrival_per_second") + pl.col("internal_arrival_per_second"),
         )
         return recent_samples.point(status, CLUSTER)
 

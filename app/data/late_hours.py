@@ -25,6 +25,7 @@ class LateHours(NamedTuple):
 
     rows: pl.DataFrame  # see ``by_group``
     until: datetime | None  # the end of the last minute that is counted; None: not known
+    first: datetime | None = None  # the first moment that was measured; None: none is in history
 
 
 def over_objective(view: View, start: datetime, end: datetime) -> LateHours:
@@ -79,21 +80,39 @@ def _over_objective(
         )
         for grain in (Grain.HOUR, Grain.MINUTE)
     )
-    # Of groups that are in time nothing was read: one row a minute tells how far the history goes.
+    # Of groups that are in time nothing was read: the cluster's rows tell how far history goes.
     written = _view.lake.read(
         CLUSTER_HISTORY,
-        pl.col("grain_seconds") == Grain.MINUTE.seconds,
-        since=_end - _HISTORY_DELAY,
+        pl.col("grain_seconds").is_in([Grain.HOUR.seconds, Grain.MINUTE.seconds]),
+        since=start,
         until=_end,
         cluster=cluster,
-        columns=["grain_seconds", "window_start"],
+        columns=["grain_seconds", "window_start", "generated"],
+    )
+    newest = written.filter(
+        pl.col("grain_seconds") == Grain.MINUTE.seconds,
+        pl.col("window_start") >= _end - _HISTORY_DELAY,
     )["window_start"].max()
     return LateHours(
         by_group(pl.concat([hours, minutes]), settings.objective_seconds),
-        written + timedelta(seconds=Grain.MINUTE.seconds)
-        if isinstance(written, datetime)
-        else None,
+        newest + timedelta(seconds=Grain.MINUTE.seconds) if isinstance(newest, datetime) else None,
+        first_measured(written),
     )
+
+
+def first_measured(rows: pl.DataFrame) -> datetime | None:
+    """Return the first moment that was measured; None where none was.
+
+    Args:
+        rows: Of a history by the hour and the minute: grain_seconds, window_start and generated.
+    """
+    times = rows.filter(pl.col("generated").fill_null(value=False).not_()).group_by("grain_seconds")
+    first = dict(times.agg(pl.col("window_start").min()).iter_rows())
+    hour, minute = (first.get(grain.seconds) for grain in (Grain.HOUR, Grain.MINUTE))
+    # An hour is whole by its name alone: its first minute is nearer to the truth, if it is kept.
+    if hour is None or (minute is not None and minute - hour < timedelta(hours=1)):
+        hour = minute
+    return hour if isinstance(hour, datetime) else None
 
 
 def by_group(rows: pl.DataFrame, objective: Callable[[str], float]) -> pl.DataFrame:

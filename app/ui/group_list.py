@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 import polars as pl
 
@@ -11,11 +12,14 @@ from alerting.inputs.facts import slowest_first
 from alerting.status.model import LATE, STEADY_RATIO, Status
 from app.data.history import TIME
 from app.style.format import count, duration, exact, listing
+from app.ui import incidents
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE
 
 WINDOW = "Messages a second, the mean of the last five minutes."
 """What the present rates of a group are."""
+
+LOSES_NOW = "loses data now"
 
 _TREND_POINTS = 40
 
@@ -53,6 +57,17 @@ def _waiting(lag: pl.Series) -> str:
 def is_late() -> pl.Expr:
     """Return whether a row is of a group that does not do its work as it should."""
     return pl.col("status").is_in([status.value for status in LATE])
+
+
+def loss(status: str, deadline: datetime | None, now: datetime) -> str:
+    """Say how soon a group loses data; nothing where that is not known, or far away.
+
+    Args:
+        status: Of a row of ``group_status``.
+        deadline: Its ``data_loss_at``.
+        now: The present.
+    """
+    return LOSES_NOW if status == Status.LOSING_DATA else incidents.deadline(deadline, now)
 
 
 def with_known_rates(groups: pl.DataFrame, partitions: pl.DataFrame) -> pl.DataFrame:
@@ -104,7 +119,10 @@ def rows(groups: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_brief_reasons(groups: pl.DataFrame) -> pl.DataFrame:
-    """Leave out of each reason what stands in the columns beside it: the status, a plain "all"."""
+    """Leave out of each reason what stands in the columns beside it, and a plain "all".
+
+    Those are how late the group is, and its status.
+    """
     brief = [
         _briefly(BADGE_STYLES[Status(status)].word, reason or "")
         for status, reason in groups.select("status", "reason").iter_rows()
@@ -113,11 +131,13 @@ def with_brief_reasons(groups: pl.DataFrame) -> pl.DataFrame:
 
 
 def _briefly(word: str, reason: str) -> str:
+    reason = _HOW_LATE.sub("", reason)
     if not reason.lower().startswith(word.lower()):
         return reason
     return _OF_ALL.sub("", reason[len(word) :].lstrip(": "))
 
 
+_HOW_LATE = re.compile(r"^\d[\d\w ]* behind with [\d,]+ messages?[,:]? ")
 _OF_ALL = re.compile(r"^on (\d+) of \1 partitions?: ")
 
 

@@ -45,8 +45,9 @@ _CARDS = 20
 """Rows that a phone shows at once, a card each; the file has all."""
 _SEEN = 4
 """So many short columns of a card are seen; the others are folded."""
-_LABELLED = 40
-"""Longer texts, and those of wide columns, are sentences: a card leaves their label out."""
+_LABELLED, _WIDE = 40, 400
+"""Longer texts, and those of columns of so many pixels, are sentences: a card leaves their label
+out. As many has a column that is large."""
 
 
 # Label and kind stand by position: they are of different types, and each page lists dozens.
@@ -246,6 +247,10 @@ def texts(
         )
 
 
+def _is_wide(column: Column) -> bool:
+    return column.width == "large" or (isinstance(column.width, int) and column.width >= _WIDE)
+
+
 def _is_long(text: str) -> bool:
     return len(text) > _LABELLED or text.endswith(".")
 
@@ -276,7 +281,7 @@ def cards(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> lis
             and not (name == status and badge)
             and said[name] not in ("", DASH)
         ]
-        long = [name for name in rest if columns[name].width == "large" or _is_long(said[name])]
+        long = [name for name in rest if _is_wide(columns[name]) or _is_long(said[name])]
         short = [name for name in rest if name not in long]
         # The first explains the status beside it, and needs no label.
         sentences = [

@@ -120,6 +120,13 @@ TOPICS = samples(
     unknown_reason="string",
 )
 
+IS_INTERNAL_TOPIC = (
+    pl.col("kind")
+    .fill_null("")
+    .is_in(["internal", "changelog", "repartition", "connect", "debezium", "ksqldb"])
+)
+"""Whether a row of a topic is of one that Kafka or a framework keeps for itself."""
+
 GROUPS = samples(
     "groups",
     ("group",),

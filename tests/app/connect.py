@@ -89,7 +89,13 @@ MIRRORS_HERE = [
 
 
 def add_connect(
-    filled: Path, folder: Path, now: datetime, *, rows: bool = True, error: str | None = None
+    filled: Path,
+    folder: Path,
+    now: datetime,
+    *,
+    rows: bool = True,
+    error: str | None = None,
+    group: str | None = None,
 ) -> Path:
     """Return a copy of a filled folder with a Connect cluster that was just polled.
 
@@ -99,6 +105,7 @@ def add_connect(
         now: The moment at which the page will be drawn.
         rows: Whether there are connectors.
         error: What a further poll, which failed, said.
+        group: The group that the broken connector reads with; None: one that is not known.
     """
     shutil.copytree(filled, folder)
     path = folder / "headroom.yaml"
@@ -129,10 +136,17 @@ def add_connect(
         put(COLLECTIONS, sections, at)
 
     # An older poll saw a connector that was deleted since.
-    put(CONNECTORS, [connector("deleted")], at - timedelta(seconds=5))
+    works = connector("broken", dead_letter_topic=None, errors_tolerance="none")
+    put(CONNECTORS, [connector("deleted"), works], at - timedelta(seconds=5))
     tell("ok", at - timedelta(seconds=5), None)
     if rows:
-        put(CONNECTORS, CONNECTORS_HERE)
+        put(
+            CONNECTORS,
+            [
+                {**one, "group": group} if group and one["connector"] == "broken" else one
+                for one in CONNECTORS_HERE
+            ],
+        )
         put(CONNECTOR_TASKS, TASKS_HERE)
         put(MIRROR_OFFSETS, MIRRORS_HERE)
     tell("ok", at, None)

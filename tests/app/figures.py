@@ -7,6 +7,9 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+ROOM = 1018
+"""Pixels that a table has beside the menu in a window of 1,440 pixels."""
+
 
 def figure(test: AppTest, key: str) -> dict[str, Any]:
     """Return a chart of the page by its key."""
@@ -22,3 +25,17 @@ def names(test: AppTest, key: str) -> list[str]:
 
 def metric(test: AppTest, label: str) -> str:
     return next(one.value for one in test.metric if one.label == label)
+
+
+def assert_fits(test: AppTest, *last: str) -> None:
+    """Assert that the last column that somebody acts on ends within the room of its table.
+
+    Args:
+        test: The page.
+        last: That column, which only the table has or is the first one to have.
+    """
+    for column in last:
+        table = next(one for one in test.dataframe if column in one.value)
+        shown, settings = list(table.value), json.loads(table.proto.columns)
+        width = sum(settings[name]["width"] for name in shown[: shown.index(column) + 1])
+        assert width <= ROOM, f"{column}: {width}"

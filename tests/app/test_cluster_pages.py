@@ -52,6 +52,14 @@ def test_rates_of_topics_say_of_how_long_they_are_the_mean(open_page: Open, fill
     assert "Rates are means of 10 min" in texts(open_page(filled, "topics"))
 
 
+def test_overview_and_topics_say_the_same_of_what_arrives(open_page: Open, filled: Path) -> None:
+    overview, topics = open_page(filled), open_page(filled, "topics")
+    assert topics.title[0].value == f"8 topics receive {metric(overview, 'Arriving')}"
+    tile = next(one for one in overview.metric if one.label == "Arriving")
+    internal = tile.delta.removeprefix("and ").removesuffix(" internal")
+    assert f", without {internal} in internal topics." in texts(topics)
+
+
 def test_few_topics_are_lines_and_the_others_a_sum(open_page: Open, filled: Path) -> None:
     drawn = names(open_page(filled, "topics"), "topics-arriving")
     assert len(drawn) == 6 and drawn[-1].startswith("others (")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.ui.tables import DASH, NONE
+from config.load import load
 from lake.schemas.model import Table
 from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, MIRROR_OFFSETS
+from tests.app import generated
 from tests.app.conftest import NOW
 from tests.app.connect import TOLERANCE, add_connect
 from tests.app.test_pages import calm, texts
@@ -75,6 +79,26 @@ def test_connectors_are_listed_the_worst_first(
     assert by_name.loc["fine", "group"] == "connect-fine"
     assert (metric(test, "Tasks failed"), metric(test, "Without tasks")) == ("2 + unknown", "1")
     assert metric(test, "Failures dropped") == "1"
+
+
+def test_a_failed_sink_says_since_when_and_what_it_means_for_its_group(
+    open_page: Open, filled: Path, tmp_path: Path
+) -> None:
+    folder = add_connect(filled, tmp_path / "connect", NOW, group="stock")
+    generated.evaluate(load(folder / "headroom.yaml"), NOW)
+    test = open_page(folder, "connect")
+    calm(test)
+    rows = test.dataframe[0].value.set_index("connector")
+    failing = rows["since"].to_dict()
+    assert failing["broken"].startswith("since ")
+    assert (failing["mirror"], failing["fine"]) == ("unknown", DASH)
+    stock = open_page(folder, "group", group="stock")
+    deadline = re.search(r"Retention reaches .* \*\*([^*]*)\*\*", texts(stock))
+    assert deadline
+    assert rows.loc["broken", "loss"] == f"loses data {deadline[1]}"
+    assert rows.loc["broken", "time_lag_seconds"] > 0
+    assert rows.loc["mirror", "time_lag_seconds"] == NONE
+    assert f"stock loses data {deadline[1]};" in texts(test)
 
 
 def test_failed_tasks_say_why_and_how_to_go_on(

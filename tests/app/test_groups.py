@@ -58,9 +58,9 @@ def test_an_objective_that_all_have_is_said_once_and_no_column_is_cut(
     widths = {name: column["width"] for name, column in columns.items() if "width" in column}
     shown = list(test.dataframe[0].value)
     # Windows of 1,280 and 1,440 pixels leave so much beside the menu.
-    for last, room in (("trend", 858), ("consumption_per_second", 1018)):
+    for last, room in (("advice", 858), ("consumption_per_second", 1018)):
         assert room - 20 <= sum(widths[one] for one in shown[: shown.index(last) + 1]) <= room
-    assert shown.index("reason") < shown.index("advice") < shown.index("trend")
+    assert shown.index("reason") < shown.index("advice") < shown.index("arrival_per_second")
     assert max(widths, key=lambda name: widths[name]) == "reason"
 
 

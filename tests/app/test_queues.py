@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
+import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -64,6 +65,23 @@ def test_what_waited_is_drawn_and_how_much_of_the_time_is_known(
     assert [one["name"] for one in drawn] == deepest
     # From the beginning of a minute on.
     assert re.search(r"Known is 3[01] min of 6 h", texts(test))
+
+
+def test_a_queue_that_grows_looks_like_it(open_page: Open, filled: Path, tmp_path: Path) -> None:
+    folder = add_rabbit(filled, tmp_path / "rabbit", NOW)
+    lake = Lake(load(folder / "headroom.yaml").lake)
+    grows = pl.col("queue") == "invoices"
+    for minutes in range(1, 6):
+        less = pl.when(grows).then(pl.col("ready") - 60 * 5 * minutes).otherwise("ready")
+        polled = shop(NOW - timedelta(minutes=minutes)).with_columns(less.alias("ready"))
+        lake.append(QUEUES, polled)
+    test = open_page(folder, "queues")
+    calm(test)
+    assert test.title[0].value.endswith("9 dead letters wait, 1 queue falls behind")
+    by_queue = test.dataframe[0].value.set_index("queue")
+    assert by_queue.loc["invoices", "growth_per_second"] == 5.0
+    assert by_queue.loc["invoices", "status"] == ["▲ falling behind"]
+    assert by_queue.loc["parcels", "growth_per_second"] == 0.0
 
 
 def test_without_a_rabbitmq_the_page_says_how_to_name_one(open_page: Open, filled: Path) -> None:

@@ -16,6 +16,7 @@ from lake.schemas.tables import CAPACITY, FORECASTS, GROUP_OFFSETS, RECOMMENDATI
 from lake.storage.store import Lake
 from tests.app import world_advice
 from tests.app.conftest import NOW
+from tests.app.figures import assert_fits
 from tests.app.test_alerts import listed
 from tests.app.test_pages import calm, texts
 
@@ -176,6 +177,7 @@ def test_the_week_has_its_incidents_late_groups_and_followed_advice(
     advice = next(one.value for one in test.dataframe if "became" in one.value.columns)
     assert {"payments", "billing"} <= set(advice["subject"])
     assert advice["change"].str.contains("→").all()
+    assert_fits(test, "saved_hours")
     test = open_page(alarmed, "report")
     calm(test)
     fired = next(one.value for one in test.dataframe if "symptoms" in one.value.columns)
@@ -185,6 +187,14 @@ def test_the_week_has_its_incidents_late_groups_and_followed_advice(
     earlier = open_page(alarmed, "report", week="a week earlier")
     calm(earlier)
     assert earlier.title[0].value.startswith("0 incidents")
+
+
+def test_the_week_of_a_young_lake_says_that_it_was_not_measured(
+    open_page: Open, without_history: Path
+) -> None:
+    test = open_page(without_history, "report")
+    calm(test)
+    assert "There is no measured history of this week." in texts(test)
 
 
 def test_scaling_shows_numbers_or_why_there_is_none(open_page: Open, filled: Path) -> None:

@@ -26,19 +26,23 @@ def draw(view: View, events: pl.DataFrame, *, key: str, nothing: str) -> None:
     shown = controller.folded(events).with_columns(
         pl.struct("kind", "subject", "before", "after")
         .map_elements(event_phrase, return_dtype=pl.String())
-        .alias("what")
+        .alias("what"),
+        pl.concat_str("before", "after", separator=" → ", ignore_nulls=True).alias("change"),
     )
     tables.show(
         shown.sort("observed_at", "kind", "subject", descending=[True, False, False]),
         {
-            "observed_at": Column("seen", "time", help="At which poll it was seen.", width=110),
-            "what": Column("what", width=300),
-            "before": Column("before", unknown="", width=190),
-            "after": Column("after", unknown="", width=190),
-            "detail": Column("detail", unknown="", width="large"),
+            "observed_at": Column("seen", "time", help="At which poll it was seen.", width=102),
+            "what": Column("what", width=276),
+            "change": Column("before → after", width=240),
+            "detail": Column("detail", unknown="", width=400),
         },
         view=view,
         key=key,
         alt="What changed, the newest first",
         noun="changes",
+        in_file={
+            "before": Column("before", unknown=""),
+            "after": Column("after", unknown=""),
+        },
     )

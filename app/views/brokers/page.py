@@ -161,14 +161,16 @@ def show_topics(partitions: pl.DataFrame, topics: pl.DataFrame) -> None:
     tables.show(
         view_model.by_topic(partitions, topics),
         {
-            "topic": Column("topic", width=240, opens=(routes.TOPIC, "topic")),
+            "topic": Column("topic", width=230, opens=(routes.TOPIC, "topic")),
             "label": Column("state", "status", badge_styles=BADGE_STYLES, width=135),
-            "partitions": Column("partitions", "count"),
-            "of": Column("of", "count", help="Partitions of the topic."),
-            "lacking": Column("not in sync", help="Brokers that lack among in-sync replicas."),
+            "partitions": Column("partitions", "count", width=80),
+            "of": Column("of", "count", width=50, help="Partitions of the topic."),
+            "lacking": Column(
+                "not in sync", width=130, help="Brokers that lack among in-sync replicas."
+            ),
             "one_more": Column(
                 "one more loss",
-                width=220,
+                width=390,
                 help="Partitions left without a leader, and those that refuse producers with "
                 "acks=all: of each as many as the failure of one more broker can cause.",
             ),
@@ -187,24 +189,32 @@ def show_partitions(partitions: pl.DataFrame) -> None:
         with_brokers(partitions.head(LISTED)),
         {
             "topic": Column("topic", width=190, opens=(routes.TOPIC, "topic")),
-            "partition": Column("partition", "count"),
+            "partition": Column("partition", "count", width=74),
             "label": Column("state", "status", badge_styles=BADGE_STYLES, width=135),
-            "leader": Column("leader", "count", unknown="none"),
-            "preferred_leader": Column("preferred", "count"),
-            "replicas": Column("replicas"),
-            "in_sync_replicas": Column("in sync"),
-            "lacking": Column("not in sync"),
+            "lacking": Column("not in sync", width=86),
             "can_lead": Column(
                 "can lead",
                 unknown="",
+                width=76,
                 help="Of a partition without a leader: brokers that hold all that was "
                 "committed. Start one of these first, or mount its failed log directory again.",
             ),
-            "min_in_sync_replicas": Column("min ISR", "count"),
             "follower_lag": Column(
-                "behind", "count", help="Records that the slowest of these replicas lacks."
+                "behind",
+                "count",
+                width=78,
+                help="Records that the slowest of these replicas lacks.",
             ),
-            "unknown_reason": Column("what is not known", unknown="", width="large"),
+            "leader": Column("leader", "count", unknown="none", width=66),
+            "min_in_sync_replicas": Column("min ISR", "count", width=72),
+            "in_sync_replicas": Column("in sync", width=80),
+            "replicas": Column("replicas", width=80),
+            "preferred_leader": Column("preferred", "count", width=80),
+            **(
+                {"unknown_reason": Column("what is not known", unknown="", width="large")}
+                if partitions["unknown_reason"].count()
+                else {}
+            ),
         },
         view=view,
         key="brokers-partitions",
@@ -246,23 +256,26 @@ with components.guarded():
             tables.show(
                 of_brokers,
                 {
-                    "broker": Column("broker", unknown="the cluster", width=190),
-                    "produce_seconds": Column(
-                        "Produce p99", "duration", help="99 of 100 requests take less."
-                    ),
-                    "fetch_seconds": Column(
-                        "Fetch p99", "duration", help="Of consumers; it waits for messages."
-                    ),
+                    "broker": Column("broker", unknown="the cluster", width=160),
                     "request_handler_idle_ratio": Column(
-                        "handlers idle", "share", help="Below 30 % the broker is busy."
+                        "handlers idle", "share", width=98, help="Below 30 % the broker is busy."
                     ),
                     "network_idle_ratio": Column(
-                        "network idle", "share", help="Below 30 % the broker is busy."
+                        "network idle", "share", width=98, help="Below 30 % the broker is busy."
                     ),
-                    "request_queue_length": Column("requests waiting", "count"),
-                    "bytes_in_per_second": Column("bytes in a second", "size"),
-                    "bytes_out_per_second": Column("bytes out a second", "size"),
-                    "messages_in_per_second": Column("messages", "rate"),
+                    "request_queue_length": Column("requests waiting", "count", width=124),
+                    "produce_seconds": Column(
+                        "Produce p99", "duration", width=94, help="99 of 100 requests take less."
+                    ),
+                    "fetch_seconds": Column(
+                        "Fetch p99",
+                        "duration",
+                        width=84,
+                        help="Of consumers; it waits for messages.",
+                    ),
+                    "bytes_in_per_second": Column("bytes in/s", "size", width=86),
+                    "bytes_out_per_second": Column("bytes out/s", "size", width=92),
+                    "messages_in_per_second": Column("messages", "rate", width=82),
                 },
                 view=view,
                 key="brokers-metrics",

@@ -5,13 +5,14 @@ from datetime import datetime
 import polars as pl
 import streamlit as st
 
-from app.data import queries
+from app.data import present, queries
 from app.data.context import current
 from app.style.format import age, count, escape, exact
 from app.ui import components, routes, tables
 from app.ui.tables import Column
 from app.views.connect import view_model
 from lake.errors import LakeError
+from lake.schemas.current import GROUP_STATUS, OPEN_ALERTS
 from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, MIRROR_OFFSETS
 
 view = current()
@@ -35,7 +36,14 @@ with components.required("The connectors cannot be shown"):
     )
     connectors = view_model.present(queries.recent(view, CONNECTORS), attempts, "connectors")
 
+alerts, groups = OPEN_ALERTS.empty, GROUP_STATUS.empty
+with components.guarded():
+    alerts = present.open_alerts(view)
+with components.guarded():
+    groups = present.rows(view, GROUP_STATUS)
 connectors = view_model.with_status(connectors)
+connectors = view_model.with_since(connectors, alerts, zone=view.zone, now=view.now)
+connectors = view_model.with_groups(connectors, groups, view.now)
 tasks, mirrors = CONNECTOR_TASKS.empty, MIRROR_OFFSETS.empty
 errors: list[LakeError] = []
 try:
@@ -125,25 +133,45 @@ with st.grid(5, min_column_width=124, gap="small"):
         help_text="Sinks that pass failures over (errors.tolerance: all) and keep no dead letters.",
     )
 
+loses = bool((connectors["loss"] != "").any())
 tables.show(
     view_model.table_rows(connectors, tasks),
     {
         "connector": Column("connector", width=130),
-        "status": Column("status", "status", badge_styles=view_model.BADGE_STYLES, width=125),
+        "status": Column("status", "status", badge_styles=view_model.BADGE_STYLES, width=122),
+        "since": Column("failing", width=118),
+        "why": Column(
+            "why", width=174 if loses else 320, unknown="", help="The first line of a trace."
+        ),
+        "group": Column(
+            "group", width=140, opens=(routes.GROUP, "group"), help="A sink's consumer group."
+        ),
+        "time_lag_seconds": Column(
+            "its time lag",
+            "duration",
+            width=86,
+            help="How old the oldest message is that the sink has not read yet.",
+        ),
+        **(
+            {
+                "loss": Column(
+                    "data loss", width=150, help="When retention deletes what was not read yet."
+                )
+            }
+            if loses
+            else {}
+        ),
         "running": Column(
             "tasks running",
+            width=98,
             help="Of those it was split into; in brackets tasks.max, where that is another number.",
         ),
-        "tasks_failed": Column("failed", "count", width=75),
-        "why": Column("why", width=220, unknown="", help="The first line of a trace."),
+        "tasks_failed": Column("tasks failed", "count", width=90),
         "dead_letters": Column(
             "dead letters go to",
             width=125,
             help="Dropped: failures are passed over without a trace. None: the first failure "
             "stops the task.",
-        ),
-        "group": Column(
-            "group", width=160, opens=(routes.GROUP, "group"), help="A sink's consumer group."
         ),
         "topic_names": Column("topics", unknown=tables.DASH),
         "state": Column("state"),
@@ -168,10 +196,12 @@ if not failed.is_empty():
             failed,
             {
                 "connector": Column("connector", width=150),
-                "task": Column("task", "count"),
-                "reason": Column("cause", help="The exception at the bottom of the trace."),
-                "error": Column("first line of the trace", width="large"),
-                "worker": Column("worker"),
+                "task": Column("task", "count", width=56),
+                "reason": Column(
+                    "cause", width=190, help="The exception at the bottom of the trace."
+                ),
+                "error": Column("first line of the trace", width=440),
+                "worker": Column("worker", width=150),
                 "connect": Column("Connect"),
             },
             view=view,

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, tzinfo
 from urllib.parse import quote
 
 import polars as pl
 
 from alerting.inputs.facts import short_class, task_failure, without_package
+from alerting.rules.lifecycle import State
 from app.style import theme
-from app.style.format import UNKNOWN, count, exact, listing
+from app.style.format import UNKNOWN, clock, count, exact, listing
 from app.style.theme import BadgeStyle
+from app.ui import group_list, incidents
+from app.ui.tables import DASH, NONE
 
 FAILED = BadgeStyle(
     word="failed",
@@ -121,11 +125,79 @@ def with_status(connectors: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def sentence(connectors: pl.DataFrame, lag: int | None, unknown: int) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it."""
-    failing = connectors.filter(
-        pl.col("rank").is_in([BADGE_STYLES.index(badge_style) for badge_style in FAILING])
+def with_since(
+    connectors: pl.DataFrame, alerts: pl.DataFrame, *, zone: tzinfo, now: datetime
+) -> pl.DataFrame:
+    """Add since when each connector fails, as its open alerts tell; the earliest counts.
+
+    Args:
+        connectors: Rows of ``with_status``.
+        alerts: Rows of ``open_alerts``.
+        zone: The viewer's.
+        now: The present.
+
+    Returns:
+        Besides the rows: ``since``, a phrase; a dash where it does not fail, null where that is
+        not known.
+    """
+    begins = {}
+    is_open = pl.col("state") != State.RESOLVED.value
+    for row in alerts.filter(is_open).sort("since", descending=True).iter_rows(named=True):
+        labels = {one["key"]: one["value"] for one in row["labels"] or ()}
+        began = clock(row["since"], zone, now=now)
+        phrase = incidents.beginning(began, at_least=bool(row["since_at_least"]))
+        begins[labels.get("connect"), labels.get("connector")] = phrase
+    known = [begins.get(key) for key in connectors.select(_CONNECTOR).iter_rows()]
+    return connectors.with_columns(
+        pl.when(_is_any_of(OK, HALTED))
+        .then(pl.lit(DASH))
+        .when(_is_any_of(*FAILING))
+        .then(pl.Series(known, dtype=pl.String))
+        .alias("since")
     )
+
+
+def with_groups(connectors: pl.DataFrame, groups: pl.DataFrame, now: datetime) -> pl.DataFrame:
+    """Add how late each sink's consumer group is, and how soon it loses data.
+
+    Args:
+        connectors: Rows of ``connectors``.
+        groups: Rows of ``group_status``.
+        now: The present.
+
+    Returns:
+        Besides the rows: ``time_lag_seconds``, null where it is not known; ``data_loss_at``;
+        ``loss``, a phrase that is empty where none is in sight.
+    """
+    losses = [
+        group_list.loss(status, deadline, now)
+        for status, deadline in groups.select("status", "data_loss_at").iter_rows()
+    ]
+    of_groups = groups.select(
+        "group", "time_lag_seconds", "data_loss_at", pl.Series("loss", losses, dtype=pl.String)
+    )
+    return connectors.join(of_groups, on="group", how="left", maintain_order="left").with_columns(
+        pl.when(pl.col("group").is_null())
+        .then(NONE)
+        .otherwise("time_lag_seconds")
+        .alias("time_lag_seconds"),
+        pl.col("loss").fill_null(""),
+    )
+
+
+def _is_any_of(*badge_styles: BadgeStyle) -> pl.Expr:
+    return pl.col("rank").is_in([BADGE_STYLES.index(badge_style) for badge_style in badge_styles])
+
+
+def sentence(connectors: pl.DataFrame, lag: int | None, unknown: int) -> tuple[str, str]:
+    """Return the page's headline and the sentence below it.
+
+    Args:
+        connectors: Rows with what ``with_status``, ``with_since`` and ``with_groups`` add.
+        lag: Messages that mirrors have not copied yet; None: not known.
+        unknown: Mirrored partitions of which it is not known.
+    """
+    failing = connectors.filter(_is_any_of(*FAILING))
     unsure = connectors.filter(pl.col("rank") == BADGE_STYLES.index(UNSURE)).height
     number = connectors.height
     if failing.height:
@@ -138,7 +210,12 @@ def sentence(connectors: pl.DataFrame, lag: int | None, unknown: int) -> tuple[s
         title = "All connectors do their work" if number > 1 else "The connector does its work"
         if connectors.filter(pl.col("rank") != BADGE_STYLES.index(OK)).height:
             title = "No connector has failed"
-    parts = [f"{count(number, 'connector')} with {_tasks(connectors)}"]
+    parts = []
+    if failing.height == 1 and (since := failing["since"][0]):
+        parts.append(f"{since[0].upper()}{since[1:]}")
+    losing = failing.filter(pl.col("loss") != "").sort("data_loss_at", "group", nulls_last=False)
+    parts += [f"{group} {said}" for group, said in losing.head(1).select("group", "loss").rows()]
+    parts.append(f"{count(number, 'connector')} with {_tasks(connectors)}")
     if lag is not None:
         parts.append(f"mirrors are {count(lag, 'message')} behind")
     if unknown:

@@ -50,26 +50,29 @@ components.headline(*map(escape, view_model.sentence(rows)))
 tables.show(
     table,
     {
-        "name": Column("topic", width=190, opens=(routes.DEAD_LETTERS, "name")),
+        "name": Column("topic", width=170, opens=(routes.DEAD_LETTERS, "name")),
+        "arrival_per_second": Column(
+            "arriving", "rate", width=74, help="Mean of the last five minutes."
+        ),
+        "origin_ratio": Column(
+            "of its origin", "share", width=90, help="Arrivals against those of its origin."
+        ),
+        "top_reason": Column("mostly", width=160),
+        "left_seconds": Column(
+            "deleted in", "duration", width=84, help="When retention reaches the oldest one."
+        ),
         "unprocessed": Column(
             "unprocessed",
             "count",
+            width=94,
             help="Messages that the redrive group has not read; a dash where nobody redrives.",
         ),
-        "retained": Column("retained", "count", help="Log end minus log start."),
-        "arrival_per_second": Column("arriving", "rate", help="Mean of the last five minutes."),
-        "origin_ratio": Column(
-            "share of its origin", "share", help="Arrivals against its origin's."
-        ),
-        "top_reason": Column("mostly", width=150),
+        "redrive_group": Column("redrive group", unknown="nobody", width=120),
+        "retained": Column("retained", "count", width=76, help="Log end minus log start."),
         "oldest_seconds": Column(
-            "oldest", "duration", help="Age of the oldest one that nobody has redriven."
+            "oldest", "duration", width=66, help="Age of the oldest one that nobody has redriven."
         ),
-        "left_seconds": Column(
-            "deleted in", "duration", help="When retention reaches the oldest one."
-        ),
-        "redrive_group": Column("redrive group", unknown="nobody"),
-        "origin": Column("origin"),
+        "origin": Column("origin", width=84),
         "found_by": Column("found by"),
         "source": Column("source"),
     },
@@ -215,15 +218,15 @@ with (
         tables.show(
             reasons,
             {
-                "reason": Column("exception", width=190),
-                "share": Column("share", "share"),
-                "messages": Column("messages", "count"),
-                "class": Column("class", width="large"),
+                "reason": Column("exception", width=230),
+                "share": Column("share", "share", width=60),
+                "messages": Column("messages", "count", width=78),
             },
             view=view,
             key="letters-reasons",
             alt=f"Exception classes in {row['name']}, the most frequent first",
             noun="classes",
+            in_file={"class": Column("class")},
         )
         st.caption(
             "Of the records sampled last: nothing arrived in this time."
@@ -236,12 +239,12 @@ with (
         tables.show(
             records,
             {
-                "which": Column("record", width=70),
-                "at": Column("timestamp", "time", width=110),
+                "which": Column("record", width=64),
+                "at": Column("timestamp", "time", width=96),
+                "partition": Column("partition", "count", width=72),
+                "offset": Column("offset", "count", width=72),
                 "reason": Column("exception", width=190),
                 "origin": Column("from"),
-                "partition": Column("partition", "count"),
-                "offset": Column("offset", "count"),
             },
             view=view,
             key="letters-records",

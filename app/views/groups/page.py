@@ -90,7 +90,7 @@ if not view.is_phone:
     shown, quiet_shown = map(group_list.with_brief_reasons, (shown, quiet_shown))
 
 # Who is late, how late, why and what next has room in a window of 1,280 pixels, where a table has
-# 860; what arrives and is consumed in one of 1,440, where it has 1,020. No column is cut there.
+# 860; what arrives and is consumed in one of 1,440, where it has 1,020.
 objectives = {
     "objective_seconds": Column(
         "objective",
@@ -100,29 +100,29 @@ objectives = {
     )
 }
 columns = {
-    "group": Column("group", width=176, opens=(routes.GROUP, "group"), pinned=True),
-    "label": Column("status", "status", badge_styles=list(BADGE_STYLES.values()), width=110),
+    "group": Column("group", width=165, opens=(routes.GROUP, "group"), pinned=True),
+    "label": Column("status", "status", badge_styles=list(BADGE_STYLES.values()), width=108),
     "time_lag_seconds": Column(
         "time lag",
         "duration",
         help="How old the oldest message is that was not read yet.",
-        width=72,
+        width=70,
     ),
     **({} if objective else objectives),
     "lag": Column(
-        "lag", "count", help="Messages that wait: log end minus committed offset.", width=68
+        "lag", "count", help="Messages that wait: log end minus committed offset.", width=64
     ),
-    "reason": Column("why", width=232 if objective else 160),
+    "reason": Column("why", width=268 if objective else 196),
     "advice": Column(
         "advice",
         unknown=tables.DASH,
         help="What the page Scaling advises first. A dash: nothing, or no job has advised. Old: "
         "no job has advised since.",
-        width=150,
+        width=182,
     ),
-    "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=50),
     "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=74),
     "consumption_per_second": Column("consumed", "rate", help=group_list.WINDOW, width=84),
+    "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=50),
     **(
         {"rates_of": Column("rates of", unknown="", help="Others are not known.", width=82)}
         if rows["rates_of"].count()

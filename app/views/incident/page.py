@@ -194,11 +194,11 @@ with components.section("Course", help_text="The cause, what followed, and what 
     tables.show(
         view_model.step_rows(found, began),
         {
-            "at": Column("time", "time", width=120, to_seconds=True),
-            "after": Column("after", width=90, help="Before or after the cause began."),
-            "kind": Column("", width=80),
-            "what": Column("what", width="medium", names=True),
-            "detail": Column("detail", width="large"),
+            "at": Column("time", "time", width=116, to_seconds=True),
+            "after": Column("after", width=76, help="Before or after the cause began."),
+            "kind": Column("", width=78),
+            "what": Column("what", width=240, names=True),
+            "detail": Column("detail", width=506),
         },
         view=view,
         key="incident-steps",

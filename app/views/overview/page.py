@@ -131,12 +131,13 @@ if not cluster.is_empty():
             help_text="Messages that wait, over all groups: log end minus committed offset. "
             "What could not be read is not in it.",
         )
+        internal = now["internal_arrival_per_second"]
         components.tile(
             "Arriving",
             rate(now["arrival_per_second"]),
-            delta="all topics",
-            help_text="What all topics of the cluster receive: messages a second, the mean of the "
-            "last ten minutes.",
+            delta=f"and {rate(internal)} internal" if internal else "without internal topics",
+            help_text="What all topics of the cluster but internal ones receive, as on Topics: "
+            "messages a second, the mean of the last ten minutes.",
         )
         below, offline = now["under_min_isr"], now["offline"]
         components.tile(
@@ -175,8 +176,8 @@ with components.guarded():
         right,
         components.heading(
             "Arriving and consumed",
-            help_text="What all topics receive, and what all groups consume: a message that two "
-            "groups read counts twice in the latter.",
+            help_text="What all topics receive, internal ones too, and what all groups consume: a "
+            "message that two groups read counts twice in the latter.",
         ),
     ):
         marks = events.marks(page_events.of_cluster(view))

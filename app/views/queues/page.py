@@ -39,7 +39,7 @@ if more:
 here = replace(view, cluster=name)
 interval = view.settings.poll_interval_seconds(servers[name])
 with components.required("The queues cannot be shown"):
-    rows = queries.newest(here, QUEUES)
+    rows = view_model.with_growth(queries.newest(here, QUEUES), queries.recent(here, QUEUES))
 
 with components.guarded():
     attempts = queries.collections(here).filter(pl.col("source") == f"rabbitmq/{name}")
@@ -138,33 +138,45 @@ tables.show(
     view_model.table_rows(rows, view.now, alerts),
     {
         "queue": Column("queue", width=140),
-        "status": Column("status", "status", badge_styles=view_model.BADGE_STYLES, width=145),
+        "status": Column("status", "status", badge_styles=view_model.BADGE_STYLES, width=142),
+        "ready": Column("ready", "count", width=66, help="Messages that wait."),
+        "growth_per_second": Column(
+            "growth",
+            "change",
+            width=74,
+            never=tables.DASH,
+            help="How fast what waits and what consumers hold grows: mean of the last five "
+            "minutes.",
+        ),
+        "publish_per_second": Column("published", "rate", width=76),
+        "deliver_per_second": Column(
+            "delivered", "rate", width=76, help="Of a queue that is polled: by basic.get."
+        ),
+        "consumers": Column("consumers", "count", width=80),
+        "consumer_capacity": Column(
+            "capacity",
+            "share",
+            width=70,
+            help="How much of the time a message would be taken at once; below 100 %, more or "
+            "faster consumers help.",
+        ),
+        "unacknowledged": Column(
+            "unacked", "count", width=68, help="Messages that a consumer holds."
+        ),
+        "goes_to": Column("dead letters go to", width=160),
+        "oldest_seconds": Column(
+            "oldest",
+            "duration",
+            width=66,
+            help="By the timestamp that its publisher gave it, if any.",
+        ),
         "kind": Column(
             "kind",
             help="Dead letter: another queue dead-letters into it. Retry: messages wait in it and "
             "go back. Stream: keeps what was read, so it has no backlog.",
         ),
-        "ready": Column("ready", "count", width=72, help="Messages that wait."),
-        "unacknowledged": Column(
-            "unacked", "count", width=72, help="Messages that a consumer holds."
-        ),
-        "goes_to": Column("dead letters go to", width=150),
-        "consumers": Column("consumers", "count"),
-        "publish_per_second": Column("published", "rate"),
-        "deliver_per_second": Column(
-            "delivered", "rate", help="Of a queue that is polled: by basic.get."
-        ),
         "ack_per_second": Column("acked", "rate"),
         "redeliver_per_second": Column("again", "rate", help="Delivered once more."),
-        "consumer_capacity": Column(
-            "capacity",
-            "share",
-            help="How much of the time a message would be taken at once; below 100 %, more or "
-            "faster consumers help.",
-        ),
-        "oldest_seconds": Column(
-            "oldest", "duration", help="By the timestamp that its publisher gave it, if any."
-        ),
         "vhost": Column("virtual host"),
         "message_ttl_seconds": Column("expires after", "duration", unknown=tables.DASH),
         "delivery_limit": Column("delivery limit", "count", unknown=tables.DASH),

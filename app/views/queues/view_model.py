@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import polars as pl
 
+from alerting.inputs.facts import RATE_SECONDS
+from alerting.status.model import Status, StatusRules
 from app.style import theme
 from app.style.format import count, exact
 from app.style.theme import BadgeStyle
 from app.ui.alert_list import CRITICAL, WARNING
-from app.ui.tables import NONE
+from app.ui.group_badges import BADGE_STYLES as GROUP_BADGE_STYLES
+from app.ui.tables import NEVER, NONE
 
 DROPPED = BadgeStyle(
     word="loses dead letters",
@@ -42,8 +45,9 @@ POLLED = BadgeStyle(
     meaning="No consumer is registered; what is delivered is asked for message by message "
     "(basic.get).",
 )
+FALLING_BEHIND = GROUP_BADGE_STYLES[Status.FALLING_BEHIND]
 UNSURE, OK = theme.UNSURE, theme.OK
-BADGE_STYLES = (DROPPED, CRITICAL, WAITING, IDLE, WARNING, UNSURE, POLLED, OK)
+BADGE_STYLES = (DROPPED, CRITICAL, WAITING, IDLE, WARNING, FALLING_BEHIND, UNSURE, POLLED, OK)
 """Every status of a queue, the worst first."""
 
 HOW_TO_CONFIGURE = """rabbitmq:
@@ -57,10 +61,54 @@ _DEAD = pl.col("kind") == "dead letter"
 DEPTH = pl.col("ready") + pl.col("unacknowledged")
 """What waits: a message that a consumer holds goes back unless it is acknowledged."""
 _IS_STREAM = pl.col("kind") == "stream"
+_FALLS_BEHIND = (pl.col("kind") == "plain") & pl.col("grows")
+"""Whether more arrives than is consumed; what waits for a retry is not consumed."""
+
+
+def with_growth(rows: pl.DataFrame, recent: pl.DataFrame) -> pl.DataFrame:
+    """Add how fast what waits in each queue grows, over the last five minutes.
+
+    A queue grows where in the later half of this time more waited at each poll than at any in the
+    earlier half, and more than so few messages that they are no trend for a group either.
+
+    Args:
+        rows: Rows of ``queues`` of the newest poll.
+        recent: Rows of the last minutes, those of the newest poll too.
+
+    Returns:
+        Besides the rows: ``growth_per_second``, ``NEVER`` of a stream, null where it is not known;
+        ``grows``, false where that is not known.
+    """
+    key, at = ("vhost", "queue"), pl.col("observed_at")
+    window = timedelta(seconds=RATE_SECONDS)
+    newest, depth = at.max(), pl.col("depth")
+    is_later = at > newest - window / 2
+    grown, passed = (
+        depth.last() - depth.first(),
+        (at.last() - at.first()).dt.total_microseconds() / 1e6,
+    )
+    found = (
+        recent.filter(at >= newest - window)
+        .with_columns(DEPTH.alias("depth"), is_later.alias("is_later"))
+        .drop_nulls("depth")
+        .sort("observed_at")
+        .group_by(key)
+        .agg(
+            pl.when(passed > 0).then(grown / passed).alias("growth_per_second"),
+            (
+                depth.filter("is_later").min() - depth.filter(~pl.col("is_later")).max()
+                > StatusRules().minimum_messages
+            ).alias("grows"),
+        )
+    )
+    return rows.join(found, on=key, how="left", maintain_order="left").with_columns(
+        pl.when(_IS_STREAM).then(NEVER).otherwise("growth_per_second").alias("growth_per_second"),
+        pl.col("grows").fill_null(value=False) & _IS_STREAM.not_(),
+    )
 
 
 def sentence(rows: pl.DataFrame) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it, from the newest rows of ``queues``."""
+    """Return the page's headline and the sentence below it, from rows of ``with_growth``."""
     dropping = rows.filter(pl.col("dead_letter_target_missing")).height
     dead = rows.filter(_DEAD)
     waiting = int(total(dead, DEPTH) or 0)
@@ -72,6 +120,8 @@ def sentence(rows: pl.DataFrame) -> tuple[str, str]:
     if waiting:
         verb = "waits" if waiting == 1 else "wait"
         parts.append(f"{count(waiting, 'dead letter')} {verb}")
+    if behind := rows.filter(_FALLS_BEHIND).height:
+        parts.append(f"{count(behind, 'queue falls', 'queues fall')} behind")
     if unknown:
         parts.append(f"the depth of {count(unknown, 'dead-letter queue')} is unknown")
     title = ", ".join(parts) or "No dead letter waits or is lost"
@@ -113,7 +163,7 @@ def table_rows(rows: pl.DataFrame, now: datetime, alerts: pl.DataFrame) -> pl.Da
     """Add what the table shows, the worst first: status, age of the oldest, targets as text.
 
     Args:
-        rows: Rows of ``queues`` of the newest poll.
+        rows: Rows of ``with_growth``.
         now: The present.
         alerts: Rows of ``open_alerts`` of this RabbitMQ: a queue is no better than those that fire.
     """
@@ -128,6 +178,8 @@ def table_rows(rows: pl.DataFrame, now: datetime, alerts: pl.DataFrame) -> pl.Da
         .then(rank[WAITING])
         .when(unread & (depth > 0) & taken.not_())
         .then(rank[IDLE])
+        .when(_FALLS_BEHIND)
+        .then(rank[FALLING_BEHIND])
         .when(pl.col("ready").is_null() & _IS_STREAM.not_())
         .then(rank[UNSURE])
         .when(unread & taken)

@@ -27,6 +27,7 @@ with choice:
 back = WEEKS.index(chosen)
 start, end = view_model.week(view.now, back)
 parts: dict[str, view_model.Part] = {}
+measured = ""
 
 try:
     store = alert_store.open_store(view)
@@ -41,11 +42,16 @@ if fired is not None:
     parts["incidents"] = view_model.incident_part(incidents.incidents(fired), start, end)
 with components.guarded():
     late = late_hours.over_objective(view, start, end)
+    # Of the whole cluster: whom a part of it is hidden from is not shown how far its history goes.
+    first = late.first if view.viewer.sees_all_of(view.cluster) else start
+    measured = view_model.measured(first, start, end, zone=view.zone, now=view.now)
     now_late = late_hours.over_now(view) if back == 0 else []
     until = ""
     if late.until is not None and late.until < end:
         until = clock(late.until, view.zone, now=view.now)
-    parts["objectives"] = view_model.objective_part(late.rows, now_late, until=until)
+    parts["objectives"] = view_model.objective_part(
+        late.rows, now_late, until=until, is_measured=first is not None
+    )
 with components.guarded():
     grown = forecast.contributors(view) if back == 0 else CONTRIBUTORS.empty
     parts["growth"] = view_model.growth_part(grown)
@@ -75,10 +81,10 @@ with components.guarded():
     parts["advice"] = advised(given.head(MOST_ADVICE), given.height)
     every["advice"] = lambda: advised(given, given.height).rows
 
-first, last = (f"{at.astimezone(view.zone):%-d %b %H:%M}" for at in (start, end))
-sentence, more = view_model.headline(parts)
+begin, last = (f"{at.astimezone(view.zone):%-d %b %H:%M}" for at in (start, end))
+sentence, more = view_model.headline(parts, measured)
 with heading:
-    components.headline(sentence, escape(f"{view.cluster}, {first} to {last}. {more}"))
+    components.headline(sentence, escape(f"{view.cluster}, {begin} to {last}. {more}"))
 st.download_button(
     "Download as HTML",
     lambda: view_model.html(

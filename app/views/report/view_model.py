@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from html import escape
 
 import polars as pl
@@ -17,6 +17,7 @@ from app.ui import tables
 from app.ui.alert_list import EVERY_SEVERITY, as_said, moment, severity_style
 from app.ui.incidents import Incident, symptoms_of
 from app.ui.tables import Column
+from app.ui.time_axis import how_much
 from scaling.advice.follow_up import AdviceOutcome, Followed
 
 WEEK = timedelta(days=7)
@@ -32,7 +33,7 @@ class Part:
         nothing: What stands there where no row is.
         note: What must be known to read it.
         total: How many rows there are, where these are a part of them.
-        over: How many groups missed their objective, in the history or at present.
+        over: How many groups missed their objective, in the history or at present; None: not known.
         over_now: How many miss theirs at present.
     """
 
@@ -44,7 +45,7 @@ class Part:
     nothing: str
     note: str = ""
     total: int | None = None
-    over: int = 0
+    over: int | None = 0
     over_now: int = 0
 
 
@@ -52,6 +53,23 @@ def week(now: datetime, back: int) -> tuple[datetime, datetime]:
     """Return a week's first moment and its end: ``back`` 0 is the one that ends now."""
     end = now - back * WEEK
     return end - WEEK, end
+
+
+def measured(
+    first: datetime | None, start: datetime, end: datetime, *, zone: tzinfo, now: datetime
+) -> str:
+    """Say how much of a week was measured; nothing where that is nearly all of it.
+
+    Args:
+        first: The first moment of the week's history that was measured.
+        start: The week's first moment.
+        end: Its end.
+        zone: The viewer's.
+        now: The present.
+    """
+    if first is None or first >= end:
+        return "There is no measured history of this week."
+    return how_much(first, start, end, zone=zone, now=now) or ""
 
 
 def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> Part:
@@ -98,31 +116,39 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
                 "severity",
                 "status",
                 badge_styles=EVERY_SEVERITY,
-                width=110,
+                width=108,
             ),
-            "what": Column("what", width=250),
-            "began": Column("began", "time", width=104),
-            "ended": Column("ended", "time", unknown="goes on", width=104),
-            "seconds": Column("lasted", "duration", help="Within this week."),
-            "symptoms": Column("symptoms", "count"),
-            "detail": Column("how bad", width="large"),
+            "what": Column("what", width=230),
+            "began": Column("began", "time", width=102),
+            "seconds": Column("lasted", "duration", width=72, help="Within this week."),
+            "ended": Column("ended", "time", unknown="goes on", width=102),
+            "detail": Column("how bad", width=324),
+            "symptoms": Column("symptoms", "count", width=80),
         },
         noun="causes, the worst first",
         nothing="Nothing fired in this week.",
     )
 
 
-def objective_part(late: pl.DataFrame, now_late: Sequence[str] = (), *, until: str = "") -> Part:
+def objective_part(
+    late: pl.DataFrame,
+    now_late: Sequence[str] = (),
+    *,
+    until: str = "",
+    is_measured: bool = True,
+) -> Part:
     """Return for how long each group missed its objective.
 
     Args:
         late: Rows of ``late_hours.by_group``.
         now_late: Groups that miss theirs at present: the history follows later.
         until: When the history ends, where that is before the week does.
+        is_measured: Whether anything of the week was.
     """
-    over = count(len(now_late), "group")
+    now = count(len(now_late), "group")
     names = f"{', '.join(now_late[:_NAMED])}{' …' if len(now_late) > _NAMED else ''}"
     later = [name for name in now_late if name not in set(late["group"])]
+    over = late.height + len(later)
     end = f"Counted is until {until}, the last minute of history."
     return Part(
         key="objectives",
@@ -138,10 +164,12 @@ def objective_part(late: pl.DataFrame, now_late: Sequence[str] = (), *, until: s
             "worst_at": Column("at", "time"),
         },
         noun="groups, the longest first",
-        nothing=f"No time over an objective is in the history yet; {over} now: {names}."
+        nothing=f"No time over an objective is in the history yet; {now} now: {names}."
         if now_late
+        else "Whether a group exceeded its objective is not known."
+        if not is_measured
         else "No group exceeded its objective, as far as is known.",
-        over=late.height + len(later),
+        over=over if over or is_measured else None,
         over_now=len(now_late),
         note=" ".join(
             text
@@ -211,11 +239,11 @@ def advice_part(
         title="Advice",
         rows=frame,
         columns={
-            "subject": Column("subject", width=200),
+            "subject": Column("subject", width=190),
             "change": Column("change", width=180),
-            "valid_from": Column("given", "time"),
-            "became": Column("what became of it", width="large"),
-            "saved_hours": Column("consumer-hours saved", "count", unknown=tables.DASH),
+            "valid_from": Column("given", "time", width=102),
+            "became": Column("what became of it", width=400),
+            "saved_hours": Column("consumer-hours saved", "count", unknown=tables.DASH, width=144),
         },
         noun="pieces of advice",
         nothing="No advice that names a number was given in this week.",
@@ -229,19 +257,25 @@ def advice_part(
     )
 
 
-def headline(parts: Mapping[str, Part]) -> tuple[str, str]:
-    """Return the week in a sentence, and what else there is to say of it."""
-    said, more = [], []
+def headline(parts: Mapping[str, Part], measured: str = "") -> tuple[str, str]:
+    """Return the week in a sentence, and what else there is to say of it.
+
+    Args:
+        parts: What is known of the week.
+        measured: How much of the week was measured, where that is not nearly all.
+    """
+    said, more = [], [measured] if measured else []
     if "incidents" in parts:
         said.append(count(parts["incidents"].rows.height, "incident"))
     if "objectives" in parts:
         part = parts["objectives"]
         late, over, over_now = part.rows, part.over, part.over_now
-        said.append(
-            f"{count(over, 'group')} over {'its' if over == 1 else 'their'} objective"
-            if over
-            else "no group over its objective"
-        )
+        if over is not None:
+            said.append(
+                f"{count(over, 'group')} over {'its' if over == 1 else 'their'} objective"
+                if over
+                else "no group over its objective"
+            )
         if late.height:
             longest = duration(late["over_seconds"][0])
             more.append(f"Longest over it: {late['group'][0]}, {longest}.")

@@ -12,7 +12,7 @@ import polars as pl
 from alerting.status.model import Status
 from alerting.status.phrases import in_steps
 from app.style.format import clock, thin
-from app.ui import incidents, routes
+from app.ui import group_list, incidents, routes
 from app.ui.advice import advice_cards
 from app.ui.advice.overtaken import Known, Overtaken, is_folded
 from app.ui.browser.items import Item, Target
@@ -216,7 +216,7 @@ def items(
 
 
 def _until(deadline: datetime | None, now: datetime) -> str:
-    return "loses data now" if deadline == LOST else incidents.deadline(deadline, now)
+    return group_list.LOSES_NOW if deadline == LOST else incidents.deadline(deadline, now)
 
 
 def _card_of(label: str, name: str) -> Target:

@@ -11,9 +11,8 @@ from app.ui import components, routes, tables, topic_list
 from app.ui.changes import events, page_events
 from app.ui.tables import DASH, Column
 from app.ui.time_axis import note_of, page_axis
+from lake.schemas.bronze import IS_INTERNAL_TOPIC
 from lake.schemas.current import TOPIC_STATUS
-
-INTERNAL = ("internal", "changelog", "repartition", "connect", "debezium", "ksqldb")
 
 SHOWN = 200
 NAMED_SERIES = 5
@@ -29,7 +28,7 @@ if known.is_empty():
     st.stop()
 rows = topic_list.rows(known)
 
-external = rows.filter(~pl.col("kind").fill_null("").is_in(INTERNAL))
+external, internal = rows.filter(~IS_INTERNAL_TOPIC), rows.filter(IS_INTERNAL_TOPIC)
 rates = external["arrival_per_second"].drop_nulls()
 busiest = external.row(0, named=True) if external.height else None
 title = (
@@ -50,14 +49,16 @@ without = int((external["groups"] == 0).sum())
 if without:
     detail += f"{count(without, 'topic')} that no group reads. "
 if rates.len():
-    detail += "Rates are means of 10 min."
+    detail += "Rates are means of 10 min"
+    own = internal["arrival_per_second"].drop_nulls()
+    detail += f", without {rate(sum(own))} in internal topics." if own.sum() else "."
 components.headline(title, detail or None)
 
 with components.filters(view):
-    search, kinds, internal = st.columns([2, 3, 1.4], vertical_alignment="bottom")
+    search, kinds, internal_too = st.columns([2, 3, 1.4], vertical_alignment="bottom")
 with search:
     wanted = components.search("topics-search", "part of a topic's name")
-with internal:
+with internal_too:
     with_internal = st.toggle(
         "Internal topics", key="topics-internal", bind="query-params", persist_state="session"
     )

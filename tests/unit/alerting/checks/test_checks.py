@@ -27,6 +27,7 @@ from lake.schemas.tables import (
     BROKERS,
     COLLECTIONS,
     CONNECTOR_TASKS,
+    CONNECTORS,
     DEAD_LETTERS,
     GROUP_OFFSETS,
     LOG_DIRECTORIES,
@@ -267,6 +268,18 @@ def test_how_bad_it_is_begins_with_what_tells_most() -> None:
     assert fired("broker_missing").detail == "1 partition short of a copy; 1 of 2 brokers are left."
     assert fired("collection_failed").detail == "It has not worked yet: refused."
     assert "old of" in fired("data_loss_deadline").detail[:60]
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [("connector_failed", {"state": "FAILED"}), ("tasks_failed", {"tasks_failed": 1})],
+)
+def test_a_connector_fails_since_the_first_poll_that_saw_it(name: str, bad: Row) -> None:
+    later = Case(true={CONNECTORS: lambda poll: bad if poll > 10 else {}})
+    before = Case(true={CONNECTORS: always(**bad)})
+    for case, since in ((later, at(11).timestamp()), (before, None)):
+        seen = observe(world(case, TRUE_UNTIL), classified, name)
+        assert [one.since for one in seen.observations if one.value] == [since]
 
 
 def test_a_missing_broker_says_which_loss_ends_the_quorum() -> None:

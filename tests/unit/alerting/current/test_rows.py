@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from alerting.current.cluster import cluster_row
 from alerting.current.rows import alert_rows, current_rows
 from alerting.current.state import EvaluationInMemory
 from alerting.current.topics import newest_partitions, topic_rows
@@ -179,6 +180,33 @@ def test_every_table_tells_what_the_samples_show() -> None:
     assert reported["BrokerMissing"]["since"] == NOW - timedelta(seconds=15 * 20)
     assert reported["BrokerMissing"]["since_at_least"] is False
     assert reported["UnderMinIsr"]["inhibited_by"] == reported["BrokerMissing"]["fingerprint"]
+
+
+@pytest.mark.parametrize(
+    ("given", "arriving"),
+    [
+        pytest.param([("a", "application", 5.0), ("d", "dead letter", 1.0)], (6.0, 0.0), id="none"),
+        pytest.param([("a", "application", 5.0), ("_", "internal", 2.0)], (5.0, 2.0), id="one"),
+        pytest.param([("a", None, 5.0), ("_", "changelog", None)], (5.0, None), id="unknown"),
+        pytest.param([("a", "application", None), ("_", "internal", 2.0)], (None, 2.0), id="other"),
+        pytest.param([], (None, None), id="no topic"),
+    ],
+)
+def test_what_internal_topics_receive_stands_for_itself(
+    given: list[tuple[str, str | None, float | None]],
+    arriving: tuple[float | None, float | None],
+) -> None:
+    schema = {"topic": pl.String, "kind": pl.String, "arrival_per_second": pl.Float64}
+    frames = Frames(cluster="c", now=NOW.timestamp(), tables={})
+    row = cluster_row(
+        frames,
+        groups=GROUP_STATUS.empty,
+        topics=pl.DataFrame(given, schema=schema, orient="row"),
+        brokers=BROKER_STATUS.empty,
+        partitions=newest_partitions(frames),
+    )
+    columns = ("arrival_per_second", "internal_arrival_per_second")
+    assert row.select(columns).rows() == [arriving]
 
 
 def test_what_is_unknown_is_null() -> None:

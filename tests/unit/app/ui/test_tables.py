@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import polars as pl
 import pytest
@@ -196,6 +196,18 @@ def test_a_sentence_of_a_card_is_told_apart_from_the_one_before() -> None:
     both, alone = cards(frame, columns, cast(View, Frame()))
     assert (both.why, both.step) == (f"Falls behind. Advice: {advice}", "")
     assert alone.why == advice
+
+
+@pytest.mark.parametrize(
+    ("width", "is_sentence"),
+    [("large", True), (500, True), (399, False), ("medium", False), (None, False)],
+)
+def test_a_card_leaves_out_the_label_of_a_wide_column(
+    width: int | Literal["medium", "large"] | None, is_sentence: bool
+) -> None:
+    columns = {"name": Column("name"), "why": Column("why", width=width)}
+    (card,) = cards(pl.DataFrame({"name": ["a"], "why": ["b"]}), columns, cast(View, Frame()))
+    assert (card.why, card.step) == (("b", "") if is_sentence else ("", "why b"))
 
 
 def test_a_card_has_a_name_for_its_title_and_never_its_status() -> None:

@@ -142,6 +142,12 @@ def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
         "Stalled on 1 of 12 partitions (o-7): no commit.": (
             *("STALLED", "on 1 of 12 partitions (o-7): no commit."),
         ),
+        "42 min 41 s behind with 1,420 messages, falling behind on 4 of 4 partitions: 40/s.": (
+            *("FALLING_BEHIND", "40/s."),
+        ),
+        "1 h 12 min behind with 1 message on 2 of 3 partitions, 15/s more: nobody consumes.": (
+            *("STOPPED", "on 2 of 3 partitions, 15/s more: nobody consumes."),
+        ),
         "Keeps up: 3 messages wait.": ("OK", "Keeps up: 3 messages wait."),
     }
     groups = pl.DataFrame(

@@ -19,7 +19,12 @@ NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
 
 
 def queues(*rows: dict[str, Any]) -> pl.DataFrame:
-    """Rows of ``queues``: idle, consumed, and without dead letters unless told otherwise."""
+    """Rows of ``with_growth``: idle, consumed, and without dead letters unless told otherwise."""
+    return queues_view_model.with_growth(polled(*rows), QUEUES.empty)
+
+
+def polled(*rows: dict[str, Any]) -> pl.DataFrame:
+    """Rows of ``queues`` of one poll."""
     idle = {
         "vhost": "shop",
         "kind": "plain",
@@ -59,6 +64,62 @@ DEAD = {"kind": "dead letter", "ready": 2, "unacknowledged": 1}
 )
 def test_the_headline(rows: list[dict[str, Any]], title: str) -> None:
     assert queues_view_model.sentence(queues(*rows))[0] == title
+
+
+def grown(*depths: int | None, **given: Any) -> pl.DataFrame:
+    """A queue whose depth at polls a minute apart was as given, the last one now."""
+    polls = [
+        polled({"ready": ready, "observed_at": NOW - timedelta(minutes=ago), **given})
+        for ago, ready in enumerate(reversed(depths))
+    ]
+    return queues_view_model.with_growth(polls[0], pl.concat(polls))
+
+
+@pytest.mark.parametrize(
+    ("depths", "growth", "grows"),
+    [
+        pytest.param((0, 60, 120, 180, 240, 300), 1.0, True, id="it grows"),
+        pytest.param((9000, 0, 60, 120, 180, 240, 300), 1.0, True, id="of five minutes"),
+        pytest.param((0, 0, 0, 0, 0, 300), 1.0, False, id="the newest poll is no trend"),
+        pytest.param((0, 300, 0, 300, 0, 300), 1.0, False, id="it swings"),
+        pytest.param((0, 0, 0, 10, 10, 10), 10 / 300, False, id="few messages"),
+        pytest.param((300, 240, 180, 120, 60, 0), -1.0, False, id="it is worked off"),
+        pytest.param((0, None, 120, 180, None, 300), 1.0, True, id="a poll does not tell"),
+        pytest.param((None, None, None), None, False, id="nothing tells"),
+        pytest.param((300,), None, False, id="one poll"),
+    ],
+)
+def test_a_queue_grows_where_more_waits_all_the_time(
+    depths: tuple[int | None, ...], growth: float | None, grows: bool
+) -> None:
+    found = grown(*depths)
+    assert found["growth_per_second"].to_list() == [pytest.approx(growth) if growth else growth]
+    assert found["grows"].to_list() == [grows]
+
+
+@pytest.mark.parametrize(
+    ("given", "badge_style", "title"),
+    [
+        pytest.param({}, queues_view_model.FALLING_BEHIND, "1 queue falls behind", id="plain"),
+        pytest.param({"consumers": 0}, queues_view_model.IDLE, "1 queue falls behind", id="nobody"),
+        pytest.param(
+            {"kind": "retry"},
+            queues_view_model.OK,
+            "No dead letter waits or is lost",
+            id="they wait to go back",
+        ),
+        pytest.param(
+            {"kind": "stream"}, queues_view_model.OK, "No dead letter waits or is lost", id="stream"
+        ),
+    ],
+)
+def test_a_queue_that_grows_falls_behind(
+    given: dict[str, Any], badge_style: BadgeStyle, title: str
+) -> None:
+    found = grown(0, 60, 120, 180, 240, 300, **given)
+    (status,) = queues_view_model.table_rows(found, NOW, OPEN_ALERTS.empty)["status"].to_list()
+    assert status == [badge_style.label]
+    assert queues_view_model.sentence(found)[0] == title
 
 
 def test_streams_and_unknown_depths_are_in_no_total() -> None:

@@ -97,8 +97,8 @@ def test_minutes_are_counted_where_they_are_kept(view: View) -> None:
         )
     ]
     view.lake.append(GROUP_HISTORY, pl.DataFrame(rows))
-    late, until = over_objective(view, view.now - timedelta(days=7), view.now)
-    assert until is None, "nothing tells how far the history goes"
+    late, until, first = over_objective(view, view.now - timedelta(days=7), view.now)
+    assert (until, first) == (None, None), "nothing tells how far the history goes"
     found = late.select("group", "over_seconds", "whole_hours", "worst_seconds", "worst_at").rows()
     assert found == [("late", 3600.0 + 3 * 60, 1, 500.0, view.now - timedelta(minutes=29))]
 
@@ -118,6 +118,60 @@ def test_the_week_names_the_last_minute_of_history(view: View) -> None:
     part = view_model.objective_part(by_group_of(hour("fast", 1, 90.0)), until="15:40")
     assert "Counted is until 15:40, the last minute of history." in part.note
     assert "last minute" not in view_model.objective_part(by_group_of()).note
+
+
+@pytest.mark.parametrize(
+    ("rows", "first"),
+    [
+        pytest.param([], None, id="nothing"),
+        pytest.param([(60, 55, None), (60, 54, None)], 55, id="no hour is over yet"),
+        pytest.param([(3600, 120, None), (60, 95, None)], 95, id="within the hour"),
+        pytest.param([(3600, 9000, None), (60, 95, None)], 9000, id="minutes are not kept"),
+        pytest.param([(3600, 9000, True), (60, 55, None)], 55, id="generated before"),
+        pytest.param([(3600, 9000, True)], None, id="all of it generated"),
+    ],
+)
+def test_a_week_knows_the_first_moment_that_was_measured(
+    view: View, rows: list[tuple[int, int, bool | None]], first: int | None
+) -> None:
+    now = view.now.replace(minute=0, second=0, microsecond=0)
+    written = [
+        {
+            **{"cluster": "east", "grain_seconds": grain, "generated": generated},
+            "window_start": now - timedelta(minutes=ago),
+        }
+        for grain, ago, generated in rows
+    ]
+    if written:
+        view.lake.append(CLUSTER_HISTORY, pl.DataFrame(written))
+    found = over_objective(view, now - timedelta(days=7), view.now).first
+    assert found == (None if first is None else now - timedelta(minutes=first))
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        pytest.param(END - timedelta(hours=1), "Known is 1 h of 7 d: from 11:00 on.", id="an hour"),
+        pytest.param(START, "", id="all of it"),
+        pytest.param(START + timedelta(hours=9), "", id="nearly all of it"),
+        pytest.param(None, "There is no measured history of this week.", id="nothing"),
+        pytest.param(END, "There is no measured history of this week.", id="later"),
+    ],
+)
+def test_a_week_says_how_much_of_it_was_measured(first: datetime | None, said: str) -> None:
+    measured = view_model.measured(first, START, END, zone=UTC, now=END)
+    assert measured == said
+    none = view_model.incident_part([], START, END)
+    assert view_model.headline({"incidents": none}, measured)[1] == said
+
+
+def test_that_no_group_was_late_is_said_of_what_was_measured_alone() -> None:
+    part = view_model.objective_part(by_group_of(), is_measured=False)
+    assert part.nothing == "Whether a group exceeded its objective is not known."
+    none = view_model.incident_part([], START, END)
+    assert view_model.headline({"incidents": none, "objectives": part})[0] == "0 incidents"
+    late = view_model.objective_part(by_group_of(), ["slow"], is_measured=False)
+    assert view_model.headline({"objectives": late})[0] == "1 group over its objective"
 
 
 def test_the_worst_incidents_come_first_and_of_these_the_longest() -> None:

@@ -1,0 +1,44 @@
+"""What somebody acts on stands in the width that a table has in a window of 1,440 pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.app.conftest import NOW, store_of
+from tests.app.connect import add_connect
+from tests.app.figures import assert_fits
+from tests.app.queues import add_rabbit
+
+Open = Callable[..., AppTest]
+
+
+@pytest.mark.parametrize(
+    ("page", "last"),
+    [
+        ("groups", ("consumption_per_second",)),
+        ("brokers", ("one_more", "preferred_leader", "messages_in_per_second", "detail")),
+        ("dead_letters", ("origin",)),
+        ("report", ("symptoms",)),
+    ],
+)
+def test_tables_fit(open_page: Open, alarmed: Path, page: str, last: tuple[str, ...]) -> None:
+    assert_fits(open_page(alarmed, page), *last)
+
+
+def test_the_steps_of_an_incident_fit(open_page: Open, alarmed: Path) -> None:
+    store = store_of(alarmed)
+    broker = next(one for one in store.alerts().values() if one.check == "broker_missing")
+    store.close()
+    test = open_page(alarmed, "incident", alert=broker.id)
+    assert_fits(test, "detail")
+
+
+def test_connectors_and_queues_fit(open_page: Open, filled: Path, tmp_path: Path) -> None:
+    connect = open_page(add_connect(filled, tmp_path / "connect", NOW), "connect")
+    assert_fits(connect, "running", "error")
+    queues = open_page(add_rabbit(filled, tmp_path / "rabbit", NOW), "queues")
+    assert_fits(queues, "oldest_seconds")

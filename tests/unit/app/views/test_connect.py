@@ -1,0 +1,114 @@
+"""Since when connectors fail, and what that means for the groups of sinks."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+
+from app.ui.tables import DASH, NONE
+from app.views.connect import view_model
+from lake.schemas.current import OPEN_ALERTS
+from lake.schemas.tables import CONNECTORS
+from tests.unit.app.views.made_rows import rows, statuses
+
+NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
+FAILED = {"state": "FAILED", "tasks_running": 0, "tasks_failed": 1}
+HALTED = {"state": "PAUSED"}
+
+
+def connectors(**given: dict[str, Any]) -> pl.DataFrame:
+    """Rows of ``with_status`` by name: sinks that run unless told otherwise."""
+    runs = {"connect": "main", "state": "RUNNING", "tasks": 1, "tasks_running": 1}
+    named = [
+        {**runs, "tasks_failed": 0, "connector": name, "group": f"connect-{name}", **row}
+        for name, row in given.items()
+    ]
+    return view_model.with_status(rows(CONNECTORS, *named))
+
+
+def alert(connector: str, minutes: float, **given: Any) -> dict[str, Any]:
+    """A row of ``open_alerts``: a connector that has failed for so many minutes."""
+    labels = {"connect": "main", "connector": connector}
+    return {
+        "labels": [{"key": key, "value": value} for key, value in labels.items()],
+        "state": "firing",
+        "since": NOW - timedelta(minutes=minutes),
+        "since_at_least": False,
+        **given,
+    }
+
+
+def since(found: pl.DataFrame, *alerts: dict[str, Any]) -> dict[str, str | None]:
+    frame = pl.DataFrame(alerts, schema=OPEN_ALERTS.polars_schema)
+    with_since = view_model.with_since(found, frame, zone=UTC, now=NOW)
+    return dict(with_since.select("connector", "since").iter_rows())
+
+
+@pytest.mark.parametrize(
+    ("alerts", "said"),
+    [
+        pytest.param([alert("a", 9)], "since 11:51", id="a beginning"),
+        pytest.param([alert("a", 9, since_at_least=True)], "11:51 or before", id="at the least"),
+        pytest.param([alert("a", 9), alert("a", 20)], "since 11:40", id="the earliest of two"),
+        pytest.param([alert("a", 9, state="pending")], "since 11:51", id="pending"),
+        pytest.param([alert("a", 9, state="resolved")], None, id="that was another time"),
+        pytest.param([alert("b", 9)], None, id="another connector"),
+        pytest.param([], None, id="not known"),
+    ],
+)
+def test_a_connector_fails_since_its_alert_says_so(
+    alerts: list[dict[str, Any]], said: str | None
+) -> None:
+    assert since(connectors(a=FAILED), *alerts) == {"a": said}
+
+
+def test_what_does_not_fail_does_so_since_no_time() -> None:
+    """Given an alert that stays for a while, then the connector works again all the same."""
+    found = connectors(fine={}, paused=HALTED, lost={"state": None})
+    assert since(found, alert("fine", 9)) == {"fine": DASH, "paused": DASH, "lost": None}
+
+
+def test_a_sink_tells_of_its_group_how_late_it_is_and_when_data_is_lost() -> None:
+    groups = statuses(
+        {
+            **{"group": "connect-a", "status": "STOPPED", "time_lag_seconds": 600.0},
+            "data_loss_at": NOW + timedelta(minutes=40),
+        },
+        {"group": "connect-b", "status": "LOSING_DATA"},
+        {"group": "connect-c", "time_lag_seconds": 0.5},
+        {"group": "connect-d", "status": "STALLED", "data_loss_at": NOW + timedelta(days=30)},
+    )
+    found = connectors(a={}, b={}, c={}, d={}, e={}, source={"group": None})
+    told = view_model.with_groups(found, groups, NOW).sort("connector")
+    assert dict(told.select("connector", "loss").iter_rows()) == {
+        **{"a": "loses data in 40 min", "b": "loses data now"},
+        **{"c": "", "d": "", "e": "", "source": ""},
+    }
+    assert told["time_lag_seconds"].to_list() == [600.0, None, 0.5, None, None, NONE]
+
+
+def said(found: pl.DataFrame, groups: pl.DataFrame, *alerts: dict[str, Any]) -> tuple[str, str]:
+    frame = pl.DataFrame(alerts, schema=OPEN_ALERTS.polars_schema)
+    found = view_model.with_since(found, frame, zone=UTC, now=NOW)
+    return view_model.sentence(view_model.with_groups(found, groups, NOW), None, 0)
+
+
+def test_the_sentence_says_since_when_the_only_one_fails_and_who_loses_data() -> None:
+    soon = {"status": "STOPPED", "data_loss_at": NOW + timedelta(minutes=40)}
+    groups = statuses({"group": "connect-a", **soon}, {"group": "connect-b", **soon})
+    title, detail = said(connectors(a=FAILED, b={}), groups, alert("a", 9))
+    assert title == "a does not work as it should"
+    assert detail == (
+        "Since 11:51; connect-a loses data in 40 min; "
+        "2 connectors with 2 tasks, 1 running, 1 failed."
+    )
+
+
+def test_of_several_the_group_that_loses_data_first_is_named() -> None:
+    late = {"group": "connect-a", "status": "STOPPED", "data_loss_at": NOW + timedelta(minutes=40)}
+    groups = statuses(late, {"group": "connect-b", "status": "LOSING_DATA"})
+    _, detail = said(connectors(a=FAILED, b=FAILED), groups, alert("a", 9))
+    assert detail.startswith("connect-b loses data now; 2 connectors")
