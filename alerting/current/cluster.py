@@ -42,9 +42,13 @@ def broker_rows(frames: Frames, partitions: pl.DataFrame) -> pl.DataFrame:
     if partitions.is_empty():
         counts = [pl.lit(None, pl.Int64).alias(one.meta.output_name()) for one in counts]
     decisive = decisive_brokers(frames)
-    ends = pl.lit(None) if decisive is None else pl.col("broker_id").is_in(list(decisive))
+    ends = pl.lit(None, pl.Boolean) if decisive is None else pl.col("broker_id").is_in(list(decisive))
     ends = pl.when("is_alive").then(ends).alias("ends_quorum_if_lost")
-    return rows.with_columns(*counts, *_if_lost(partitions), ends).sort("broker_id")
+    found = rows.with_columns(*counts, *_if_lost(partitions), ends)
+    # Without a majority of controllers what it leads gets no other leader.
+    stops = pl.max_horizontal("offline_if_lost", "leaders")
+    offline = pl.when("ends_quorum_if_lost").then(stops).otherwise("offline_if_lost")
+    return found.with_columns(offline.alias("offline_if_lost")).sort("broker_id")
 
 
 def _held(partitions: pl.DataFrame) -> pl.DataFrame:

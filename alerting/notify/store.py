@@ -129,20 +129,25 @@ class AlertStore:
         limit: int = 1000,
         until: float = LAST_MOMENT,
         is_over: bool = False,
+        never_fired: bool = False,
     ) -> list[Alert]:
         """Return the alerts that fired between two moments, the newest first.
 
-        With ``is_over`` those alone that are over.
+        With ``is_over`` those alone that are over, with ``never_fired`` symptoms of others that
+        were over before they fired.
         """
         rows = self._rows(
             "SELECT id, body FROM alerts WHERE state != 'pending' AND (? IS NULL OR cluster = ?) "
             "AND (resolved_at >= ? OR (resolved_at IS NULL AND NOT ?)) AND started_at <= ? "
+            "AND (CASE WHEN json_valid(body) THEN state = 'resolved' "
+            "AND json_extract(body, '$.fired_at') IS NULL ELSE 0 END) = ? "
             "ORDER BY started_at DESC LIMIT ?",
             cluster,
             cluster,
             since,
             is_over,
             until,
+            never_fired,
             limit,
         )
         return self._alerts(rows)

@@ -69,7 +69,8 @@ class Alert:
     Attributes:
         labels: Which thing; identity.
         started_at: First sight: with the fingerprint, its identity.
-        fired_at: When it began to fire; None while it is pending.
+        fired_at: When it began to fire; None while it is pending, and of a symptom that was over
+            before that.
         no_data_since: Since when nothing is known of the thing; None: it is seen.
         recovering_since: When it was last true, of one that fires on for the time that its rule
             keeps it; None: it is true, or has not been untrue for long enough.
@@ -159,7 +160,7 @@ def advance(
     for fingerprint, alert in alerts.items():
         if fingerprint in found:
             continue
-        kept = _unseen(alert, evaluation, now)
+        kept = _unseen(alert, alerts.get(alert.inhibited_by or ""), evaluation, now)
         if kept is not None:
             after[fingerprint] = kept
     for fingerprint, finding in found.items():
@@ -175,7 +176,7 @@ def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
     rule, seen = finding.rule, finding.observation
     flaps = 0
     if alert is None or not goes_on(alert, now):
-        if alert is not None and alert.state is State.RESOLVED:
+        if alert is not None and alert.state is State.RESOLVED and alert.fired_at is not None:
             flaps = alert.flaps + 1
         alert = Alert(
             fingerprint=finding.fingerprint,
@@ -233,8 +234,11 @@ def _damped(keep_seconds: float, flaps: int) -> float:
     return max(keep_seconds, min(doubled, LONGEST_KEEP_SECONDS))
 
 
-def _unseen(alert: Alert, evaluation: Evaluation, now: float) -> Alert | None:
-    """Return what becomes of an alert that no rule says is true; None: it is forgotten."""
+def _unseen(alert: Alert, cause: Alert | None, evaluation: Evaluation, now: float) -> Alert | None:
+    """Return what becomes of an alert that no rule says is true; None: it is forgotten.
+
+    A symptom of a cause that fired is kept with it, though it was over before it fired itself.
+    """
     if alert.state is State.RESOLVED:
         resolved_at = alert.resolved_at or alert.last_true_at
         return alert if now - resolved_at <= FLAP_SECONDS else None
@@ -243,7 +247,9 @@ def _unseen(alert: Alert, evaluation: Evaluation, now: float) -> Alert | None:
         return alert if alert.no_data_since else replace(alert, no_data_since=now)
     alert = replace(alert, no_data_since=None)
     if alert.state is State.PENDING:
-        return None
+        if cause is None or cause.fired_at is None:
+            return None
+        return replace(alert, state=State.RESOLVED, resolved_at=now)
     untrue_for = now - alert.last_true_at
     if untrue_for >= alert.keep_firing_for_seconds:
         return replace(alert, state=State.RESOLVED, resolved_at=now, recovering_since=None)

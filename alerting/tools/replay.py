@@ -12,7 +12,7 @@ from alerting.inputs.frames import Frames
 from alerting.inputs.lake_rows import at, read_range
 from alerting.notify.notifications import NotificationIntervals, Notified, plan
 from alerting.rules.inhibition import advance_with_causes
-from alerting.rules.lifecycle import Alert, State
+from alerting.rules.lifecycle import Alert
 from alerting.rules.matchers import MaintenanceWindow
 from alerting.rules.model import Evaluation, Rule
 from alerting.status.model import OBJECTIVE_SECONDS
@@ -64,7 +64,7 @@ class Recorder:
         )
         self.messages += len(notifications)
         for alert in self._alerts.values():
-            if alert.state is not State.PENDING:
+            if alert.fired_at is not None:
                 self._fired[alert.id] = alert
 
     @property

@@ -53,7 +53,11 @@ class VisibleAlerts:
 
         An alert that names no cluster is of the first.
         """
-        ended = (self._store.history(since, name, until=until, is_over=True) for name in clusters)
+        ended = (
+            self._store.history(since, name, until=until, is_over=True, never_fired=never)
+            for name in clusters
+            for never in (False, True)
+        )
         live = (
             one
             for one in self._store.alerts().values()

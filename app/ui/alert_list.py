@@ -135,7 +135,7 @@ def counts(alerts: Sequence[Alert], causes: int, silenced: int, rules: str) -> s
     recovering = sum(1 for alert in alerts if alert.is_recovering)
     parts = [
         f"{count(len(alerts), 'alert')} open, folded under {count(causes, 'cause')}",
-        f"{pending} pending, {recovering} recovering, {silenced} silenced",
+        f"of the alerts {pending} are pending, {recovering} recovering, {silenced} silenced",
         *([rules] if rules else []),
     ]
     return f"{'; '.join(parts)}."

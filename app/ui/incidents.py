@@ -31,7 +31,6 @@ from app.ui.browser.items import Item, Target
 MOST_SYMPTOMS = 40
 DEADLINE_SHOWN = timedelta(days=7)
 """Later than that nobody acts on, and rates will have changed."""
-_OF_LOSS = frozenset({"losing_data", "data_loss_deadline"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,24 +61,24 @@ class Incident:
         return is_open and self.cause.severity is severity
 
     @property
-    def loses_data(self) -> bool:
-        """Whether data is lost, or will be, by its checks: deadlines move, and rows should not."""
-        every = (self.cause, *self.symptoms)
-        return any(one.check in _OF_LOSS and one.state is not State.RESOLVED for one in every)
-
-    @property
     def ended_at(self) -> float | None:
         """When the cause and all its symptoms had ended; None: one of them goes on."""
         ends = [one.resolved_at for one in (self.cause, *self.symptoms)]
         return None if None in ends else max(end for end in ends if end is not None)
 
+    @property
+    def mended_at(self) -> float:
+        """When what the cause fired for was mended, of what is over; else when that ended."""
+        was = self.cause.before_mending
+        return (self.ended_at or 0.0) if was is None else was.until
+
 
 def incidents(alerts: Iterable[Alert]) -> list[Incident]:
     """Group alerts by cause: what is open first, then the worst, then the newest.
 
-    A broker that is missing comes first among its like, then what loses data, or will. What
-    recovers comes after all that fires, and what is pending last. A symptom whose cause is not
-    among the alerts stands for itself.
+    A broker that is missing comes first among its like, then what loses data, then what does so
+    soon. What recovers comes after all that fires, and what is pending last. A symptom whose cause
+    is not among the alerts stands for itself.
     """
     return _grouped(as_listed(alerts))
 
@@ -114,9 +113,21 @@ def _grouped(alerts: Sequence[Alert]) -> list[Incident]:
 
 def _urgency(one: Incident) -> tuple[int, int, int, int]:
     # A broker that is gone explains more than any list can fold under it.
-    rank = 0 if one.cause.check == "broker_missing" else 1 if one.loses_data else 2
+    rank = 0 if one.cause.check == "broker_missing" else _loss_rank(one)
     stage = 2 if one.is_pending else 1 if one.is_recovering else 0
     return 0, stage, SEVERITIES.index(one.cause.severity), rank
+
+
+def _loss_rank(one: Incident) -> int:
+    """Rank what loses data now before what does so soon, and that before all others.
+
+    That a deadline is near is a fact of its alert: deadlines move, and rows should not.
+    """
+    fires = [each for each in (one.cause, *one.symptoms) if each.state is State.FIRING]
+    if any(each.check == "losing_data" for each in fires):
+        return 1
+    near = ("data_loss_deadline", AlertSeverity.CRITICAL)
+    return 2 if any((each.check, each.severity) == near for each in fires) else 3
 
 
 def of_rows(rows: pl.DataFrame) -> list[Incident]:
@@ -228,13 +239,18 @@ def story(alert_id: str, label: str = "incident") -> Target:
 def span(incident: Incident, view: View) -> str:
     """Write when an incident was: ``since 18:43``, or ``18:43, for 6 min``.
 
+    What was mended before it was over lasted so long: ``18:43, for 3 min, over after 6 min``.
+
     One without a date of its own was so when it was first looked at; see ``beginning``.
     """
     began = clock(moment(incident.cause.began_at), view.zone, now=view.now)
     if incident.ended_at is None:
         return beginning(began, at_least=incident.began_before or incident.cause.since is None)
-    lasted = f"for {duration(incident.ended_at - incident.cause.began_at)}".replace(" ", "\u00a0")
-    return f"{began}, {lasted}"
+    lasted = f"for {duration(incident.mended_at - incident.cause.began_at)}".replace(" ", "\u00a0")
+    if incident.mended_at == incident.ended_at:
+        return f"{began}, {lasted}"
+    over = duration(incident.ended_at - incident.cause.began_at).replace(" ", "\u00a0")
+    return f"{began}, {lasted}, over after {over}"
 
 
 def beginning(began: str, *, at_least: bool) -> str:

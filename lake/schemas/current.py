@@ -133,8 +133,9 @@ BROKER_STATUS = _current(
     version="string",
     registration="string",
     certificate_expires_at="timestamp",
-    # If this broker failed too: partitions without a leader, and those that would refuse
-    # acks=all. Null where it is down, or in-sync replicas or min.insync.replicas unknown.
+    # If this broker failed too: partitions without a leader (all that it leads where controllers
+    # lose their majority with it), and those that would refuse acks=all. Null where it is down, or
+    # in-sync replicas or min.insync.replicas are unknown.
     offline_if_lost="long",
     refused_if_lost="long",
     ends_quorum_if_lost="boolean",  # the controllers have no majority without it; null: unknown

@@ -13,6 +13,7 @@ class AdviceKind(StrEnum):
     DATA_LOST = "data_lost"
     RETENTION_DEADLINE = "retention_deadline"
     START_CONSUMERS = "start_consumers"
+    RESTART_CONNECTOR = "restart_connector"
     BLOCKED_PARTITION = "blocked_partition"
     BLOCKED_GROUP = "blocked_group"
     HOT_PARTITION = "hot_partition"

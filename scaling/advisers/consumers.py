@@ -109,12 +109,13 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
         return None
     if facts.status.status not in (Status.STOPPED, Status.LOSING_DATA, Status.REWOUND):
         return None
-    before = facts.members_before
+    kind, before = AdviceKind.START_CONSUMERS, facts.members_before
     unknown = None if before else "how many consumers ran before is not known"
     step = "Start the consumers that were there; their number is a question for when they run."
     if before:
         step = f"Start {plural(before, 'consumer')}: so many ran before all left."
     if facts.kind == "connect":
+        kind = AdviceKind.RESTART_CONNECTOR
         before, unknown = None, "its connector says how many tasks it has"
         step = (
             "See on the page of Kafka Connect why its connector does not run, and restart it; how "
@@ -122,7 +123,7 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
         )
     return _advice(
         facts,
-        AdviceKind.START_CONSUMERS,
+        kind,
         AdviceSeverity.ACT_NOW,
         Confidence.HIGH,
         f"Nobody consumes and {messages(lag)} wait. {step}",

@@ -77,7 +77,7 @@ def recommend_group(facts: GroupFacts, history: DecisionHistory) -> GroupAdvice:
         found.append(main)
     if main.kind is not AdviceKind.HOT_PARTITION:
         found.extend(_skewed(facts))
-    if main.kind is AdviceKind.START_CONSUMERS:
+    if main.kind in (AdviceKind.START_CONSUMERS, AdviceKind.RESTART_CONNECTOR):
         # To keep messages for longer helps where nobody can be started.
         found.sort(key=lambda one: one.kind is AdviceKind.RETENTION_DEADLINE)
     advice = sorted((_completed(facts, one) for one in found), key=by_urgency)

@@ -42,6 +42,7 @@ WORDS: dict[AdviceKind, str] = {
     AdviceKind.DATA_LOST: "loses data",
     AdviceKind.RETENTION_DEADLINE: "retention is close",
     AdviceKind.START_CONSUMERS: "start its consumers",
+    AdviceKind.RESTART_CONNECTOR: "restart its connector",
     AdviceKind.BLOCKED_PARTITION: "a partition is blocked",
     AdviceKind.BLOCKED_GROUP: "the group is blocked",
     AdviceKind.HOT_PARTITION: "a hot partition",

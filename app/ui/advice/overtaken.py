@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -24,6 +24,8 @@ OLDER = BadgeStyle(
 )
 _BETTER = frozenset({Status.OK, Status.CATCHING_UP})
 IN_SYNC = "in sync"
+_OF_NOBODY = (AdviceKind.KEEP, AdviceKind.START_CONSUMERS, AdviceKind.RESTART_CONNECTOR)
+"""What is advised where nobody reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +53,19 @@ def is_folded(row: Mapping[str, Any], newer: Overtaken | None) -> bool:
     return newer is not None and newer.is_void and row["subject_kind"] == Subject.GROUP
 
 
+class GroupNow(NamedTuple):
+    """What a group does now."""
+
+    status: Status
+    since: datetime | None  # None: since before the first sample that is known
+    members: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """What groups and topics do now."""
 
-    groups: Mapping[str, tuple[Status, datetime]] = field(default_factory=dict)
+    groups: Mapping[str, GroupNow] = field(default_factory=dict)
     topics: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -64,11 +74,12 @@ class Known:
 
         A status that held already in the first sample that is known may be older than any advice.
         """
-        dated = groups.filter(pl.col("since").is_not_null(), pl.col("since_at_least").not_())
+        since = pl.when(pl.col("since_at_least").not_()).then("since").alias("since")
+        found = groups.select("group", "status", since, "members")
         return cls(
             {
-                name: (Status(status), since)
-                for name, status, since in dated.select("group", "status", "since").iter_rows()
+                name: GroupNow(Status(status), began, members)
+                for name, status, began, members in found.iter_rows()
             },
             dict(topics.select("topic", pl.col("replication").fill_null("unknown")).iter_rows()),
         )
@@ -84,9 +95,17 @@ class Known:
             return Overtaken(now=f"what its replicas do now: {state}", given=given, is_void=True)
         if row["subject_kind"] != Subject.GROUP or row["subject"] not in self.groups:
             return None
-        status, since = self.groups[row["subject"]]
+        status, since, members = self.groups[row["subject"]]
+        if row["current"] == 0 and row["kind"] in _OF_NOBODY:
+            if members:
+                word = f"the number of its consumers: {members}"
+                return Overtaken(now=word, given=given, is_void=True)
+            if is_keep and status is Status.STOPPED:
+                # It is found to have stopped after a while, and dated back.
+                word = f"what the group does now: {BADGE_STYLES[status].word}"
+                return Overtaken(now=word, given=given, is_void=True)
         # A poll that failed tells nothing new.
-        is_new = status is not Status.UNKNOWN and since > row["confirmed_at"]
+        is_new = status is not Status.UNKNOWN and since and since > row["confirmed_at"]
         if not is_new or (is_keep and status is Status.OK):
             return None
         does = f"what the group does since {clock(since, zone, now=now)}"

@@ -304,7 +304,10 @@ def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
     if incident.ended_at is not None:
         lasted = duration(incident.ended_at - cause.began_at)
         ended = clock(moment(incident.ended_at), zone, now=now, to_seconds=True)
-        return f"It began at {began}, ended at {ended} and lasted {lasted}. {said}"
+        if incident.mended_at == incident.ended_at:
+            return f"It began at {began}, ended at {ended} and lasted {lasted}. {said}"
+        mended = duration(incident.mended_at - cause.began_at)
+        return f"It began at {began}, lasted {mended}, and was over at {ended}. {said}"
     goes = duration(now.timestamp() - cause.began_at)
     if cause.resolved_at is not None:
         return f"It began at {began}; the cause is {what_goes_on(incident)}. {said}"

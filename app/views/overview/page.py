@@ -207,7 +207,7 @@ with components.guarded():
             columns_chart(
                 course,
                 [
-                    Line(column="arrival_per_second", name="arriving"),
+                    Line(column="arrival_per_second", name="arriving, internal topics too"),
                     Line(column="consumption_per_second", name="consumed"),
                 ],
                 axis=axis,

@@ -47,6 +47,7 @@ _NONE: Mapping[str, Overtaken] = {}
 _FIGURES: Mapping[AdviceKind, tuple[str, ...]] = {
     AdviceKind.RETENTION_DEADLINE: ("retention used", "oldest unread message"),
     AdviceKind.START_CONSUMERS: ("lag", "oldest unread message"),
+    AdviceKind.RESTART_CONNECTOR: ("lag", "oldest unread message"),
     AdviceKind.BLOCKED_PARTITION: ("blocked partitions", "no commit for"),
     AdviceKind.BLOCKED_GROUP: ("lag", "no commit for"),
     AdviceKind.HOT_PARTITION: ("hot partitions", "share of the busiest partition"),

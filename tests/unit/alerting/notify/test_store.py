@@ -21,6 +21,7 @@ from alerting.notify.store_schema import VERSION
 from alerting.rules.lifecycle import State, Told, advance
 from alerting.rules.model import evaluate
 from config.alerting import TargetSettings
+from tests.alert_of import alert
 from tests.unit.alerting.notify.storing import RULES, damage, step, stopped
 
 
@@ -75,6 +76,14 @@ def test_history_keeps_what_was_resolved_and_forgets_what_is_old(store: AlertSto
     assert len(store.history(0.0)) == 1
     store.forget(9_000.0)
     assert store.history(0.0) == []
+
+
+def test_symptoms_that_never_fired_are_a_history_of_their_own(store: AlertStore) -> None:
+    fired = alert(fingerprint="cause", fired_at=1000.0, resolved_at=1100.0)
+    never = alert(fingerprint="symptom", resolved_at=1090.0, inhibited_by="cause")
+    store.save("c", {one.fingerprint: one for one in (fired, never)}, {}, [], 1100.0)
+    assert store.history(0.0, "c") == [fired]
+    assert store.history(0.0, "c", never_fired=True) == [never]
 
 
 def test_a_notice_is_queued_once_however_often_it_is_saved(store: AlertStore) -> None:

@@ -10,7 +10,7 @@ from alerting.checks.model import Observation
 from alerting.notify.notifications import NotificationIntervals, Notified, plan
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.inhibition import advance_with_causes, inhibited
-from alerting.rules.lifecycle import Alerts, advance
+from alerting.rules.lifecycle import Alerts, State, advance
 from alerting.rules.model import Evaluation, evaluate
 
 
@@ -129,6 +129,24 @@ def test_a_symptom_is_told_when_it_outlives_its_cause() -> None:
         (165.0, "resolved", "c/BrokerMissing"),
         (225.0, "firing", "c/GroupStalled"),
     ]
+
+
+def test_a_symptom_that_was_over_before_it_fired_is_kept_with_a_cause_that_fired() -> None:
+    alerts: Alerts = {}
+    lacking = of_cluster("under_replicated", topic="t")
+    for now, seen in ((0.0, [BROKER, lacking]), (15.0, [BROKER])):
+        alerts = advance_with_causes(alerts, finding_set(*seen), now)
+    symptom = next(one for one in alerts.values() if one.check == "under_replicated")
+    assert (symptom.state, symptom.fired_at, symptom.resolved_at) == (State.RESOLVED, None, 15.0)
+    again = advance_with_causes(alerts, finding_set(BROKER, lacking), 30.0)[symptom.fingerprint]
+    assert (again.state, again.flaps) == (State.PENDING, 0)
+
+
+def test_a_symptom_of_a_cause_that_never_fired_is_forgotten_with_it() -> None:
+    seen = finding_set(of_group("stalled"), of_group("idle_consumers"))
+    alerts = advance_with_causes({}, seen, 0.0)
+    assert {one.state for one in alerts.values()} == {State.PENDING}
+    assert advance_with_causes(alerts, finding_set(), 15.0) == {}
 
 
 def test_what_fired_before_a_cause_stays_a_row_though_its_group_joined_anew_meanwhile() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from alerting.current.rows import alert_rows
 from alerting.inputs.frames import Frames
-from alerting.rules.lifecycle import Alert, State
+from alerting.rules.lifecycle import Alert, State, Told
 from alerting.rules.model import AlertSeverity
 from alerting.status.descriptions import SCALING_STEP
 from app.data.context import View
@@ -137,14 +137,23 @@ def test_what_recovers_has_a_mark_of_its_own_and_no_number(view: View) -> None:
     assert numbers(found[1:2]) == "Nothing needs you now"
 
 
-def test_a_missing_broker_comes_first_then_what_loses_data() -> None:
+def test_a_missing_broker_comes_first_then_what_loses_data_now_or_soon() -> None:
     critical = AlertSeverity.CRITICAL
     given = [
         alert("newest", 1900.0, severity=critical, check="stopped"),
+        alert("in days", 1900.0, check="data_loss_deadline", inhibited_by="newest"),
+        alert("soon", 1600.0, severity=critical, check="data_loss_deadline"),
         alert("loses", 1500.0, severity=critical, check="losing_data"),
         alert("broker", 1000.0, severity=critical, check="broker_missing"),
     ]
-    assert [one.cause.what for one in incidents(given)] == ["broker", "loses", "newest"]
+    assert [one.cause.what for one in incidents(given)] == ["broker", "loses", "soon", "newest"]
+
+
+def test_what_was_mended_before_it_was_over_lasted_so_long(view: View) -> None:
+    was = Told(until=1180.0, severity=WARNING, what="g stopped", detail="", step="")
+    (found,) = incidents([alert("g catches up", 1000.0, ended=1330.0, before_mending=was)])
+    said = span(found, replace(view, now=NOW)).replace("\u00a0", " ")
+    assert said == "00:16, for 3 min, over after 5 min 30 s"
 
 
 def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> None:

@@ -44,13 +44,16 @@ def row_of(kind: AdviceKind, subject_kind: Subject = Subject.GROUP) -> dict[str,
     return recommendation_rows([replace(ONE, kind=kind, subject_kind=subject_kind)], at=GIVEN)[0]
 
 
-def groups(status: Status, since: datetime | None, *, at_least: bool = False) -> pl.DataFrame:
+def groups(
+    status: Status, since: datetime | None, *, at_least: bool = False, members: int | None = None
+) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "group": ["archive"],
             "status": [status.value],
             "since": pl.Series([since], dtype=pl.Datetime("us", "UTC")),
             "since_at_least": [at_least],
+            "members": pl.Series([members], dtype=pl.Int32),
         }
     )
 
@@ -81,6 +84,37 @@ def test_what_a_group_does_since_overtakes_its_advice(
     )
     badge = advice_cards.badge_style(from_row(row_of(kind)), newer)
     assert (badge is OLDER) is is_void
+
+
+@pytest.mark.parametrize(
+    ("kind", "now", "said"),
+    [
+        pytest.param(
+            AdviceKind.KEEP,
+            groups(Status.STOPPED, GIVEN - timedelta(seconds=20), members=0),
+            "what the group does now: stopped",
+            id="found to have stopped before",
+        ),
+        pytest.param(
+            AdviceKind.KEEP,
+            groups(Status.OK, SINCE, members=3),
+            "the number of its consumers: 3",
+            id="a job that runs again",
+        ),
+        pytest.param(
+            AdviceKind.START_CONSUMERS,
+            groups(Status.STOPPED, None, members=2),
+            "the number of its consumers: 2",
+            id="started, and not seen to work yet",
+        ),
+    ],
+)
+def test_advice_where_nobody_read_is_overtaken(
+    kind: AdviceKind, now: pl.DataFrame, said: str
+) -> None:
+    newer = Known.of(now, topics(None)).overtakes(row_of(kind) | {"current": 0}, zone=UTC, now=NOW)
+    assert newer is not None and newer.is_void
+    assert newer.sentence == f"This advice of 05:45 is older than {said}."
 
 
 @pytest.mark.parametrize(

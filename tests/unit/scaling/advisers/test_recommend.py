@@ -215,7 +215,7 @@ def test_connector_of_a_stopped_sink_is_restarted() -> None:
 
     [advice] = advice_on(stopped)
 
-    assert advice.kind is AdviceKind.START_CONSUMERS
+    assert advice.kind is AdviceKind.RESTART_CONNECTOR
     assert "Kafka Connect" in advice.reason and "consumers" not in advice.reason
 
 
