@@ -42,7 +42,8 @@ def broker_rows(frames: Frames, partitions: pl.DataFrame) -> pl.DataFrame:
     if partitions.is_empty():
         counts = [pl.lit(None, pl.Int64).alias(one.meta.output_name()) for one in counts]
     decisive = decisive_brokers(frames)
-    ends = pl.lit(None, pl.Boolean) if decisive is None else pl.col("broker_id").is_in(list(decisive))
+    unknown = pl.lit(None, pl.Boolean)
+    ends = unknown if decisive is None else pl.col("broker_id").is_in(list(decisive))
     ends = pl.when("is_alive").then(ends).alias("ends_quorum_if_lost")
     found = rows.with_columns(*counts, *_if_lost(partitions), ends)
     # Without a majority of controllers what it leads gets no other leader.
