@@ -76,8 +76,10 @@ def _offer(now: datetime, zone: tzinfo) -> None:
         wrap=False,
         on_change=_end_now,
     )
-    st.session_state.setdefault(_FIRST, _local(now - timedelta(hours=1), zone))
-    st.session_state.setdefault(_LAST, _local(now, zone))
+    for key, moment in ((_FIRST, now - timedelta(hours=1)), (_LAST, now)):
+        # A field that was emptied is filled again: without both ends nothing could be shown.
+        if st.session_state.get(key) is None:
+            st.session_state[key] = _local(moment, zone)
     with st.popover("From – to", icon=":material/date_range:", width="stretch"):  # noqa: RUF001
         step = timedelta(minutes=1)
         st.datetime_input("From", None, key=_FIRST, step=step)

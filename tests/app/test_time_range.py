@@ -90,6 +90,14 @@ def test_a_range_that_cannot_be_read_says_what_is_expected(open_page: Open, fill
     assert "last hour" in texts(test)
 
 
+def test_an_end_that_was_emptied_is_filled_again(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "groups")
+    test.session_state["range-first"] = None
+    test.run()
+    calm(test)
+    assert test.session_state["range-first"] is not None
+
+
 def test_a_paused_page_says_so(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "groups", paused="true")
     calm(test)
