@@ -126,7 +126,8 @@ def _loss_rank(one: Incident) -> int:
     fires = [each for each in (one.cause, *one.symptoms) if each.state is State.FIRING]
     if any(each.check == "losing_data" for each in fires):
         return 1
-    near = ("data_loss_deadline", AlertSeverity.CRITICAL)
+    # One in some days, under what is to be acted on now, makes nothing of it more urgent.
+    near = ("data_loss_deadline", one.cause.severity)
     return 2 if any((each.check, each.severity) == near for each in fires) else 3
 
 
