@@ -60,7 +60,8 @@ def older(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("older") / "lake"
     shutil.copytree(filled, folder)
     settings = load(folder / "headroom.yaml").lake
-    advice = [KEEP, HOT, replace(KEEP, subject="sessions", subject_kind=Subject.TOPIC)]
+    unread = replace(KEEP, subject="payments", current=0, reason="Nobody reads now.")
+    advice = [KEEP, HOT, unread, replace(KEEP, subject="sessions", subject_kind=Subject.TOPIC)]
     withdrawn = replace(KEEP, kind=AdviceKind.PARTITION_BOUND, subject="billing")
     rows = [
         *recommendation_rows(advice, at=GIVEN),
@@ -97,11 +98,21 @@ def test_to_keep_it_is_no_answer_beside_a_group_that_stopped_since(
     assert f"As of {GIVEN:%H:%M}, 9 min ago, by the history service." in said
 
 
+def test_that_nobody_reads_is_no_answer_beside_who_has_read_for_long(
+    open_page: Open, older: Path
+) -> None:
+    test = open_page(older, "group", group="payments")
+    calm(test)
+    said = texts(test).replace("\\", "")
+    assert f"This advice of {GIVEN:%H:%M} is older than the number of its consumers: " in said
+    assert "keep as it is" not in said
+
+
 def test_the_page_of_advice_lists_it_apart(open_page: Open, older: Path) -> None:
     test = open_page(older, "scaling", advice="group:archive:keep:0")
     calm(test)
     said = texts(test).replace("\\", "")
-    assert any("1 piece of advice older than what is so" in one.label for one in test.expander)
+    assert any("2 pieces of advice older than what is so" in one.label for one in test.expander)
     archive = next(one for one in listed(test) if one["id"] == "group:archive:keep:0")
     assert archive["badge"]["label"].endswith("older")
     assert archive["link"]["label"] == "archive: no advice yet on what it does now"

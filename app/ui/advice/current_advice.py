@@ -206,8 +206,11 @@ def known(view: View, rows: pl.DataFrame) -> Known:
     about, oldest = rows["subject"].unique().to_list(), rows["confirmed_at"].min()
     # Few of ten thousand groups have changed in the minutes since, and few topics are out of sync.
     groups, topics = present.rows(view, GROUP_STATUS), present.rows(view, TOPIC_STATUS)
+    # Where nobody read, who reads now counts, and a stop that is dated back.
+    unread = rows.filter(pl.col("current") == 0)["subject"].unique().to_list()
+    may_differ = (pl.col("since") > oldest) | pl.col("group").is_in(unread)
     return Known.of(
-        groups.filter(pl.col("since") > oldest, pl.col("group").is_in(about)),
+        groups.filter(may_differ, pl.col("group").is_in(about)),
         topics.filter(pl.col("replication").ne_missing(IN_SYNC), pl.col("topic").is_in(about)),
     )
 
