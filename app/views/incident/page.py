@@ -61,10 +61,12 @@ def around(store: VisibleAlerts, one: Alert) -> list[Alert]:
     return store.around(since, until, [cluster])
 
 
-# Twice: an alert that led here may have ended before its cause did, which others followed from.
-incident = view_model.incident_of(alert, around(store, alert))
-related = around(store, incident.cause)
-incident = view_model.incident_of(incident.cause, related)
+related = around(store, alert)
+incident = view_model.incident_of(alert, related)
+if incident.cause.id != alert.id:
+    # It may have ended before its cause did, which others followed from.
+    related = around(store, incident.cause)
+    incident = view_model.incident_of(incident.cause, related)
 if incident.ended_at is None:
     (incident,) = open_incidents.at_present(view, [incident])
 at_present, incident = incident, view_model.as_it_was(incident)

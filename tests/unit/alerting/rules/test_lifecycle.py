@@ -17,13 +17,6 @@ from alerting.rules.model import AlertSeverity, Override, Rule, evaluate
 from alerting.status.descriptions import WAIT_STEP
 from alerting.status.model import GroupStatus, LagNumbers, Status
 
-STALLED = Rule(
-    name="GroupStalled",
-    check="stalled",
-    severity=AlertSeverity.CRITICAL,
-    threshold=0.0,
-    keep_firing_for_seconds=60.0,
-)
 LAG = Rule(
     name="Lag",
     check="lag",
