@@ -149,7 +149,7 @@ class Names:
                 topic, value=f"record {number}", key=str(number), on_delivery=delivered, **place
             )
             producer.poll(0)
-        left = producer.flush(30)
+        left = producer.flush(60)
         assert left == 0, f"{left} records of {topic} were not acknowledged"
         assert not failures, failures[0]
 

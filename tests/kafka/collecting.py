@@ -30,6 +30,13 @@ class Poll:
                 return result.frames[name]
         raise AssertionError(f"no section yielded {name}: {self.errors}")
 
+    def rows(self, name: str, **equal: object) -> list[dict[str, Any]]:
+        """Return rows of a table; none where the poll could not tell."""
+        frames = (result.frames.get(name) for result in self.results.values())
+        return [
+            row for frame in frames if frame is not None for row in frame.filter(**equal).to_dicts()
+        ]
+
     @property
     def errors(self) -> dict[str, str]:
         return {

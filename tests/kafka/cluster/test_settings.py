@@ -195,26 +195,36 @@ def test_how_far_a_replica_that_is_not_in_sync_is_behind(
     away = next(broker for broker in cluster.brokers if broker != leader)
     set_config(names, ResourceType.BROKER, str(away), rate, "1")
     with polling(cluster) as poller:
+        last: object = None
 
-        def lag() -> tuple[int, int | None]:
-            rows = poller.poll().table("partitions").filter(topic=topic)
-            return rows.select(pl.col("in_sync_replicas").list.len(), "follower_lag").row(0)
+        def lag() -> tuple[int, int | None] | None:
+            """Return the replicas in sync and the lag; None of a poll that could not tell."""
+            nonlocal last
+            poll = poller.poll()
+            found = [
+                (len(row["in_sync_replicas"]), row["follower_lag"])
+                for row in poll.rows("partitions", topic=topic)
+            ]
+            last = found or poll.errors
+            return found[0] if found else None
 
-        eventually(lambda: lag() == (3, 0), what="replicas in sync")
+        def until(expected: Callable[[tuple[int, int | None]], bool], what: str) -> None:
+            def is_so() -> bool:
+                found = lag()
+                return found is not None and expected(found)
+
+            eventually(is_so, timeout_seconds=120, what=lambda: f"{what}, but {last}")
+
+        until(lambda found: found == (3, 0), "replicas in sync")
         cluster.freeze(away)
         for _ in range(20):  # a batch each: a throttled broker fetches one at a time
             names.produce(topic, 50)
         # A broker that is frozen cannot be asked.
-        eventually(lambda: lag() == (2, None), timeout_seconds=60, what="unknown lag")
+        until(lambda found: found == (2, None), "unknown lag")
         cluster.thaw(away)
-
-        def behind() -> bool:
-            replicas, found = lag()
-            return replicas == 2 and found is not None and 0 < found < 1000
-
-        eventually(behind, timeout_seconds=60, what="lag of the replica")
+        until(lambda found: found[0] == 2 and 0 < (found[1] or 0) < 1000, "lag of the replica")
         set_config(names, ResourceType.BROKER, str(away), rate, None)
-        eventually(lambda: lag() == (3, 0), timeout_seconds=60, what="replicas in sync again")
+        until(lambda found: found == (3, 0), "replicas in sync again")
 
 
 def test_a_transaction_that_stays_open_is_named(
