@@ -11,12 +11,15 @@ from pathlib import Path
 from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 
+from playwright.sync_api import Page
+
 from bench.support.addresses import OF_THE_DEMO, PAGES, path_of
-from bench.support.chromium import Run, chromium, viewer
+from bench.support.chromium import chromium, viewer
 from bench.support.figures import Figure
 from bench.support.live_lake import live_lake
 from bench.support.played_viewers import play, visits
 from bench.support.process_usage import usage_of_tree
+from bench.support.wire import Run, Wire, wire
 from runtime.processes import free_ports, wait_until
 from runtime.services import ROOT, dashboard_answers
 
@@ -141,19 +144,27 @@ def _each_page(
 ) -> tuple[int, dict[str, _Seen]]:
     """Open each page some times; return the bytes of the first visit, and what was seen."""
     found: dict[str, _Seen] = {}
-    with chromium() as browser, viewer(browser, base) as one:
+    with wire(base) as between, chromium() as browser, viewer(browser, between.base) as one:
         for page in PAGES:
             on_progress(f"page {page}")
             seen = found[page] = _Seen()
             one.open(path_of(page, names))
-            seen.cold.append(one.runs[-1])
+            seen.cold.append(between.runs[-1])
             if page == PAGES[0]:
-                first = one.http_bytes + one.socket_bytes
+                first = between.received_bytes
             for _ in range(_VISITS):
                 seen.settled.append(one.open(path_of(page, names)))
-                seen.warm.append(one.runs[-1])
-            seen.refreshed += one.refreshes(2)
+                seen.warm.append(between.runs[-1])
+            seen.refreshed += _refreshes(between, one.page)
     return first, found
+
+
+def _refreshes(between: Wire, page: Page) -> list[Run]:
+    """Wait until the page was drawn again twice; return these runs."""
+    before = len(between.runs)
+    while len(between.runs) < before + 2:
+        page.wait_for_timeout(100)
+    return between.runs[before:]
 
 
 def _of_pages(

@@ -1,17 +1,17 @@
-"""Pages in a real Chromium: when they stand still, and what went over the wire for them."""
+"""Pages in a real Chromium, and when they stand still."""
 
 from __future__ import annotations
 
-import base64
+import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from bench.support.process_usage import descendants
 
 _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 _PHONE = "Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 Chrome/140.0 Mobile Safari/537.36"
@@ -35,33 +35,12 @@ class NoChromiumError(RuntimeError):
     """There is no Chromium on this machine."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """A run of the dashboard's script for one viewer."""
-
-    seconds: float  # from the browser's request to the server's last message
-    received_bytes: int
-
-
 @dataclass(kw_only=True)
 class Viewer:
-    """A page in Chromium, and what goes over the wire for it."""
+    """A page in Chromium."""
 
     page: Page
     base: str
-    http_bytes: int = 0  # headers and bodies as they were sent: compressed ones compressed
-    socket_bytes: int = 0
-    runs: list[Run] = field(default_factory=list)
-    _asked: float | None = None
-    _before: int = 0
-
-    def __post_init__(self) -> None:
-        """Listen to the browser's own account of the network."""
-        session = self.page.context.new_cdp_session(self.page)
-        session.send("Network.enable")
-        session.on("Network.loadingFinished", self._loaded)
-        session.on("Network.webSocketFrameSent", self._sent)
-        session.on("Network.webSocketFrameReceived", self._received)
 
     def open(self, path: str) -> float:
         """Open an address; return the seconds from navigation until all of it is drawn."""
@@ -73,37 +52,6 @@ class Viewer:
         found = self.page.wait_for_function(_SETTLED, timeout=_PATIENCE, polling=20)
         return float(found.json_value())
 
-    def refreshes(self, count: int) -> list[Run]:
-        """Wait until the page was drawn again some times; return these runs."""
-        before = len(self.runs)
-        while len(self.runs) < before + count:
-            self.page.wait_for_timeout(100)
-        return self.runs[before:]
-
-    def _loaded(self, event: dict[str, Any]) -> None:
-        self.http_bytes += int(event["encodedDataLength"])
-
-    def _sent(self, event: dict[str, Any]) -> None:
-        asked = BackMsg()
-        asked.ParseFromString(_content(event))
-        if asked.WhichOneof("type") == "rerun_script" and self._asked is None:
-            self._asked, self._before = float(event["timestamp"]), self.socket_bytes
-
-    def _received(self, event: dict[str, Any]) -> None:
-        content = _content(event)
-        self.socket_bytes += len(content)
-        message = ForwardMsg()
-        message.ParseFromString(content)
-        if self._asked is None or message.WhichOneof("type") != "script_finished":
-            return
-        # A timer that asks for a run ends its own early: the whole run is what a viewer waits for.
-        if message.script_finished == ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY:
-            self._asked = None  # it looked, and nothing had changed
-        elif message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
-            seconds = float(event["timestamp"]) - self._asked
-            self.runs.append(Run(seconds=seconds, received_bytes=self.socket_bytes - self._before))
-            self._asked = None
-
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
@@ -111,10 +59,23 @@ def chromium() -> Iterator[Browser]:
     path = shutil.which("chromium")
     if path is None:
         raise NoChromiumError("chromium is not installed")
+    others = descendants(os.getpid())
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=_ARGUMENTS)
+        _give_way(descendants(os.getpid()) - others)
         yield browser
         browser.close()
+
+
+def _give_way(processes: Iterable[int]) -> None:
+    """Let processes have what others leave: a viewer's browser is not on the server's computer.
+
+    Linux weighs sessions first (``sched(7)``, autogroups), and within one its processes.
+    """
+    for each in processes:
+        with suppress(OSError):  # it has ended, or this Linux has no autogroups
+            os.setpriority(os.PRIO_PROCESS, each, 10)
+            Path(f"/proc/{each}/autogroup").write_text("10", encoding="ascii")
 
 
 @contextmanager
@@ -137,10 +98,3 @@ def viewer(
     )
     yield Viewer(page=context.new_page(), base=base)
     context.close()
-
-
-def _content(event: dict[str, Any]) -> bytes:
-    # Binary frames (opcode 2) come as base64.
-    response = event["response"]
-    payload: str = response["payloadData"]
-    return base64.b64decode(payload) if response["opcode"] == 2 else payload.encode()

@@ -22,12 +22,13 @@ class Usage:
 
 def usage_of_tree(pid: int) -> tuple[float, int]:
     """Return processor seconds and resident bytes of a process and its descendants."""
-    table = dict(_process_table())
-    members = {pid}
-    while more := {each for each, one in table.items() if one.parent in members} - members:
-        members |= more
-    found = [table[each] for each in members if each in table]
+    found = _tree(pid).values()
     return sum(one.cpu_seconds for one in found), sum(one.resident_bytes for one in found)
+
+
+def descendants(pid: int) -> set[int]:
+    """Return the processes that a process started, and those that they started."""
+    return _tree(pid).keys() - {pid}
 
 
 def resident_bytes() -> int:
@@ -40,6 +41,15 @@ def peak_resident_bytes(pid: int) -> int:
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     (kilobytes,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
     return int(kilobytes) * 1024
+
+
+def _tree(pid: int) -> dict[int, Usage]:
+    """Return a process and its descendants."""
+    table = dict(_process_table())
+    members = {pid}
+    while more := {each for each, one in table.items() if one.parent in members} - members:
+        members |= more
+    return {each: table[each] for each in members if each in table}
 
 
 def _process_table() -> Iterable[tuple[int, Usage]]:
