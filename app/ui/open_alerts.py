@@ -11,7 +11,7 @@ from alerting.rules.model import SEVERITIES
 from app.data import alert_history, present
 from app.data.context import View
 from app.style.format import escape, thin
-from app.ui import components, incidents, routes
+from app.ui import components, incident_list, incidents, routes
 from app.ui.alert_list import badge_style
 from app.ui.browser.items import Target
 
@@ -54,8 +54,8 @@ def _last(view: View, label: str, name: str) -> list[tuple[str, Target]]:
     if not of_thing:
         return []
     last = max(incidents.incidents(of_thing), key=lambda one: one.ended_at or 0.0)
-    said = f"{thin(last.cause.what)}: {incidents.span(last, view)}"
-    return [(":material/history:", incidents.story(last.cause.id, said))]
+    said = f"{thin(last.cause.what)}: {incident_list.span(last, view)}"
+    return [(":material/history:", incident_list.story(last.cause.id, said))]
 
 
 def about(alerts: pl.DataFrame, label: str, name: str) -> list[tuple[str, Target]]:
@@ -81,7 +81,7 @@ def about(alerts: pl.DataFrame, label: str, name: str) -> list[tuple[str, Target
     return [
         (
             badge_style(one.severity, one.state, recovers=one.is_recovering).icon,
-            incidents.story(one.id, thin(one.what)),
+            incident_list.story(one.id, thin(one.what)),
         )
         for one in said.values()
     ]

@@ -18,15 +18,8 @@ from app.style.charts.base import ChartEvent
 from app.style.format import clock, count, duration, escape, thin
 from app.ui.alert_list import as_said, moment, severity_style
 from app.ui.changes.events import Event, Sort
-from app.ui.incidents import (
-    Incident,
-    incidents,
-    limited,
-    loss,
-    symptoms_of,
-    timeline_rows,
-    what_goes_on,
-)
+from app.ui.incident_list import limited, loss, symptoms_of, timeline_rows, what_goes_on
+from app.ui.incidents import Incident, incidents
 from app.views.incident.lag import Courses, figures
 
 BEFORE = timedelta(minutes=30)

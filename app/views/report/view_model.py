@@ -15,7 +15,8 @@ from app.data.context import View
 from app.style.format import count, duration, exact, listing, zone_name
 from app.ui import tables
 from app.ui.alert_list import EVERY_SEVERITY, as_said, moment, severity_style
-from app.ui.incidents import Incident, symptoms_of
+from app.ui.incident_list import symptoms_of
+from app.ui.incidents import Incident
 from app.ui.tables import Column
 from app.ui.time_axis import how_much
 from scaling.advice.follow_up import AdviceOutcome, Followed

@@ -12,7 +12,8 @@ from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import AlertSeverity
 from app.style.charts.base import ChartEvent
 from app.ui.changes.events import Event, of_changes
-from app.ui.incidents import Incident, folded, symptoms_of
+from app.ui.incident_list import folded, symptoms_of
+from app.ui.incidents import Incident
 from app.views.incident.lag import DRAWN, courses, figures, groups_of, range_of
 from app.views.incident.view_model import (
     after,
