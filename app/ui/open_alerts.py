@@ -40,7 +40,7 @@ def draw(view: View, label: str, name: str) -> None:
 
 def _last(view: View, label: str, name: str) -> list[tuple[str, Target]]:
     try:
-        fired = alert_history.fired(view, view.range) or ()
+        fired = alert_history.overlapping(view, view.range) or ()
     except AlertingError:
         return []  # the page Alerts says so
     until = view.until.timestamp()
