@@ -154,10 +154,15 @@ def alert_of(row: Mapping[str, Any]) -> Alert:
         **{name: known[name] for name in same},
         severity=AlertSeverity(row["severity"]),
         state=State(row["state"]),
-        labels={one["key"]: one["value"] for one in row["labels"]} | {"cluster": row["cluster"]},
+        labels=labels_of(row) | {"cluster": row["cluster"]},
         deadline=known["deadline_at"],
         runbook=row["runbook"] or "",
     )
+
+
+def labels_of(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the labels of a row of ``open_alerts``."""
+    return {one["key"]: one["value"] for one in row["labels"] or ()}
 
 
 def _root(alert: Alert, known: Mapping[str, Sequence[Alert]]) -> Alert:

@@ -72,7 +72,7 @@ def about(alerts: pl.DataFrame, label: str, name: str) -> list[tuple[str, Target
     found = [
         incidents.alert_of(row)
         for row in rows.iter_rows(named=True)
-        if {"key": label, "value": name} in (row["labels"] or ())
+        if incidents.labels_of(row).get(label) == name
     ]
     found.sort(key=lambda one: (SEVERITIES.index(one.severity), one.fingerprint))
     said: dict[str, Alert] = {}

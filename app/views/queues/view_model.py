@@ -14,6 +14,7 @@ from app.style.format import count, exact
 from app.style.theme import BadgeStyle
 from app.ui.alert_list import CRITICAL, WARNING
 from app.ui.group_badges import BADGE_STYLES as GROUP_BADGE_STYLES
+from app.ui.incidents import labels_of
 from app.ui.tables import NEVER, NONE
 
 DROPPED = BadgeStyle(
@@ -223,16 +224,15 @@ def table_rows(rows: pl.DataFrame, now: datetime, alerts: pl.DataFrame) -> pl.Da
 def _alerted(alerts: pl.DataFrame, rank: Mapping[BadgeStyle, int]) -> pl.DataFrame:
     """Return the queues about which an alert fires, and the rank of the worst one."""
     ranks = {"critical": rank[CRITICAL], "warning": rank[WARNING]}
+    fires = alerts.filter(
+        pl.col("state") == "firing",
+        pl.col("recovering_since").is_null(),
+        pl.col("severity").is_in(list(ranks)),
+    )
     found = [
-        (labels.get("vhost"), labels.get("queue"), ranks[severity])
-        for severity, entries in alerts.filter(
-            pl.col("state") == "firing",
-            pl.col("recovering_since").is_null(),
-            pl.col("severity").is_in(list(ranks)),
-        )
-        .select("severity", "labels")
-        .iter_rows()
-        if (labels := {entry["key"]: entry["value"] for entry in entries or ()})
+        (labels.get("vhost"), labels.get("queue"), ranks[row["severity"]])
+        for row in fires.iter_rows(named=True)
+        if (labels := labels_of(row))
     ]
     schema = {"vhost": pl.String, "queue": pl.String, "alerted": pl.Int32}
     frame = pl.DataFrame(found, schema=schema, orient="row")
