@@ -62,6 +62,9 @@ _DEAD = pl.col("kind") == "dead letter"
 DEPTH = pl.col("ready") + pl.col("unacknowledged")
 """What waits: a message that a consumer holds goes back unless it is acknowledged."""
 _IS_STREAM = pl.col("kind") == "stream"
+_CERTAIN_ERRORS = 3.0
+"""Standard errors of its slope that a rise must exceed: what only swings does so once in hundreds
+of polls."""
 _FALLS_BEHIND = (pl.col("kind") == "plain") & pl.col("grows")
 """Whether more arrives than is consumed; what waits for a retry is not consumed."""
 
@@ -69,8 +72,9 @@ _FALLS_BEHIND = (pl.col("kind") == "plain") & pl.col("grows")
 def with_growth(rows: pl.DataFrame, recent: pl.DataFrame) -> pl.DataFrame:
     """Add how fast what waits in each queue grows, over the last five minutes.
 
-    A queue grows where in the later half of this time more waited at each poll than at any in the
-    earlier half, and more than so few messages that they are no trend for a group either.
+    A queue grows where more waited in the later half of this time than in the earlier half, on
+    average, by more messages than so few that they are no trend for a group either; and where a
+    straight line through its polls rises by more than they scatter.
 
     Args:
         rows: Rows of ``queues`` of the newest poll.
@@ -88,6 +92,10 @@ def with_growth(rows: pl.DataFrame, recent: pl.DataFrame) -> pl.DataFrame:
         depth.last() - depth.first(),
         (at.last() - at.first()).dt.total_microseconds() / 1e6,
     )
+    later, earlier = (depth.filter(half).mean() for half in ("is_later", ~pl.col("is_later")))
+    is_more = later - earlier > StatusRules().minimum_messages
+    fits = pl.corr((at - at.first()).dt.total_milliseconds(), depth).clip(0.0, 1.0) ** 2
+    is_certain = fits * (pl.len() - 2) > _CERTAIN_ERRORS**2 * (1 - fits)
     found = (
         recent.filter(at >= newest - window)
         .with_columns(DEPTH.alias("depth"), is_later.alias("is_later"))
@@ -96,10 +104,7 @@ def with_growth(rows: pl.DataFrame, recent: pl.DataFrame) -> pl.DataFrame:
         .group_by(key)
         .agg(
             pl.when(passed > 0).then(grown / passed).alias("growth_per_second"),
-            (
-                depth.filter("is_later").min() - depth.filter(~pl.col("is_later")).max()
-                > StatusRules().minimum_messages
-            ).alias("grows"),
+            (is_more & is_certain).alias("grows"),
         )
     )
     return rows.join(found, on=key, how="left", maintain_order="left").with_columns(
