@@ -18,8 +18,8 @@ from app.style.theme import BadgeStyle
 from app.ui import routes
 from app.ui.alert_list import (
     SEVERITY_BADGE_STYLES,
-    as_said,
     badge_style,
+    how_bad,
     moment,
     severity_style,
 )
@@ -180,7 +180,7 @@ def items(
                 badge=badge_of(one),
                 what=what,
                 when=span(one, view),
-                why=thin(as_said(cause.detail, is_over=one.ended_at is not None)),
+                why=thin(how_bad(cause, is_over=one.ended_at is not None)),
                 until=", ".join(notes),
                 # What to do about it was to be done while it lasted.
                 step=cause.step if one.ended_at is None else "",
