@@ -27,11 +27,12 @@ _MATCHERS = TypeAdapter(list[tuple[str, str, str]])
 def alert_to_dict(alert: Alert) -> dict[str, Any]:
     """Return an alert as plain values; ``id`` is added."""
     # ``asdict`` copies each value deeply, at each evaluation.
-    told = alert.before_mending
+    told, worst = alert.before_mending, alert.worst
     return {
         "id": alert.id,
         **{name: getattr(alert, name) for name in _ALERT_FIELDS},
         "before_mending": None if told is None else asdict(told),
+        "worst": None if worst is None else asdict(worst),
     }
 
 

@@ -8,15 +8,11 @@ sent, but not yet marked so, is sent again with the same idempotency key.
 from __future__ import annotations
 
 import json
-import sqlite3
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from alerting.errors import StoreError
 from alerting.notify.json_codec import (
     alert_from_json,
     alert_to_dict,
@@ -27,7 +23,8 @@ from alerting.notify.json_codec import (
 )
 from alerting.notify.notifications import Notification, Notified
 from alerting.notify.outbox import Delivery, DeliveryState, TargetHealth, add_to_outbox
-from alerting.notify.store_schema import FORGET, IN_MEMORY, connect
+from alerting.notify.store_file import StoreFile
+from alerting.notify.store_schema import FORGET
 from alerting.notify.stored_rows import (
     RowReader,
     acknowledgement_of,
@@ -38,65 +35,13 @@ from alerting.rules.lifecycle import LAST_MOMENT, Alert, State
 from alerting.rules.matchers import Acknowledgement, Silence
 
 
-class AlertStore:
-    """The store; threads may share one, and processes one file."""
+class AlertStore(StoreFile):
+    """What the file holds."""
 
     def __init__(self, path: Path, *, copy: bytes | None = None) -> None:
         """Open the store; the file is made where there is none."""
-        self._path = path
-        self._lock = threading.RLock()
+        super().__init__(path, copy=copy)
         self._reader = RowReader()
-        try:
-            if path != IN_MEMORY:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = connect(path, copy)
-        except (sqlite3.Error, OSError) as error:
-            raise StoreError(f"{path}: the alert store cannot be opened: {error}") from error
-
-    @classmethod
-    def of_copy(cls, copy: bytes | None) -> AlertStore:
-        """Open what ``copy`` returned, in memory; None is an empty store.
-
-        Raises:
-            StoreError: It cannot be read.
-        """
-        return cls(IN_MEMORY, copy=copy)
-
-    def copy(self) -> bytes:
-        """Return the whole store, as a file of SQLite that is in use by nobody."""
-        with self._lock:
-            try:
-                content = bytearray(self._connection.serialize())
-            except sqlite3.Error as error:
-                raise StoreError(f"{self._path}: the alert store failed: {error}") from error
-        content[18:20] = b"\x01\x01"  # of the header: there is no log of writes beside it
-        return bytes(content)
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._connection.close()
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self._connection
-                except BaseException:
-                    self._connection.execute("ROLLBACK")
-                    raise
-                self._connection.execute("COMMIT")
-            except sqlite3.Error as error:
-                raise StoreError(f"{self._path}: the alert store failed: {error}") from error
-
-    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        with self._lock:
-            try:
-                return list(self._connection.execute(query, values))
-            except sqlite3.Error as error:
-                raise StoreError(f"{self._path}: the alert store failed: {error}") from error
 
     def unreadable(self, since: float) -> list[str]:
         """Return which rows were left out since a moment as they cannot be read, a line each."""
@@ -139,9 +84,7 @@ class AlertStore:
         rows = self._rows(
             "SELECT id, body FROM alerts WHERE state != 'pending' AND (? IS NULL OR cluster = ?) "
             "AND (resolved_at >= ? OR (resolved_at IS NULL AND NOT ?)) AND started_at <= ? "
-            "AND (CASE WHEN json_valid(body) THEN state = 'resolved' "
-            "AND json_extract(body, '$.fired_at') IS NULL ELSE 0 END) = ? "
-            "ORDER BY started_at DESC LIMIT ?",
+            "AND (fired_at IS NULL) = ? ORDER BY started_at DESC LIMIT ?",
             cluster,
             cluster,
             since,
@@ -188,10 +131,11 @@ class AlertStore:
                     )
                     connection.execute(query, {"id": id_, "now": now})
             connection.executemany(
-                "INSERT INTO alerts (id, fingerprint, cluster, state, started_at, resolved_at, "
-                "is_current, body) VALUES (?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT (id) DO UPDATE SET "
-                "state = excluded.state, resolved_at = excluded.resolved_at, is_current = 1, "
-                "body = excluded.body",
+                "INSERT INTO alerts (id, fingerprint, cluster, state, started_at, fired_at, "
+                "resolved_at, is_current, body) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?) "
+                "ON CONFLICT (id) DO UPDATE SET state = excluded.state, "
+                "fired_at = excluded.fired_at, resolved_at = excluded.resolved_at, "
+                "is_current = 1, body = excluded.body",
                 [
                     (
                         alert.id,
@@ -199,6 +143,7 @@ class AlertStore:
                         cluster,
                         alert.state.value,
                         alert.started_at,
+                        alert.fired_at,
                         alert.resolved_at,
                         json.dumps(alert_to_dict(alert)),
                     )

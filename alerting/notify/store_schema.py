@@ -8,7 +8,7 @@ from pathlib import Path
 
 from alerting.errors import StoreError
 
-VERSION = 1
+VERSION = 2
 """Of the tables below; SQLite's ``user_version``. Raise it with every change of them."""
 
 _BUSY_SECONDS = 30.0
@@ -16,7 +16,8 @@ _BUSY_SECONDS = 30.0
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS alerts (
     id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, cluster TEXT NOT NULL, state TEXT NOT NULL,
-    started_at REAL NOT NULL, resolved_at REAL, is_current INTEGER NOT NULL, body TEXT NOT NULL
+    started_at REAL NOT NULL, fired_at REAL, resolved_at REAL, is_current INTEGER NOT NULL,
+    body TEXT NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS alerts_current ON alerts (is_current, cluster);
 CREATE INDEX IF NOT EXISTS alerts_started ON alerts (started_at);
@@ -100,8 +101,9 @@ def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
         "SELECT (SELECT user_version FROM pragma_user_version), count(*) FROM sqlite_master"
     ).fetchone()
     if tables and version != VERSION:
+        where = "the state of alerts in the lake" if path == IN_MEMORY else path
         raise StoreError(
-            f"{path}: this alert store has version {version}, and this program needs version "
+            f"{where}: this alert store has version {version}, and this program needs version "
             f"{VERSION}: start the program that made it, or move the file away and start again "
             "(silences and acknowledgements go with it, and what fires is notified anew)"
         )

@@ -63,6 +63,21 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Worst:
+    """An alert at its worst, while what it fired for was so.
+
+    Attributes:
+        at: When; the last time, if it was as bad more than once.
+        value: In the unit of its check.
+        detail: What it said.
+    """
+
+    at: Moment
+    value: float
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
     """One alert; times are in Unix seconds.
 
@@ -78,6 +93,7 @@ class Alert:
         inhibited_until: Until when it is inhibited although its cause is gone.
         deadline: When messages are deleted, as it was known last; None: never known.
         before_mending: What it said before what it fired for was mended; None: it is not.
+        worst: What it said at its worst: ``detail`` is of the last evaluation.
     """
 
     fingerprint: str
@@ -108,6 +124,7 @@ class Alert:
     page: str = "overview"
     runbook: str = ""
     before_mending: Told | None = None
+    worst: Worst | None = None
 
     @property
     def id(self) -> str:
@@ -211,6 +228,7 @@ def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
         page=seen.page,
         runbook=rule.runbook,
         before_mending=_told(alert, now) if seen.stands else None,
+        worst=_worst(alert.worst, finding, now),
     )
 
 
@@ -225,6 +243,15 @@ def _told(alert: Alert, now: float) -> Told:
     return alert.before_mending or Told(
         until=now, severity=alert.severity, what=alert.what, detail=alert.detail, step=alert.step
     )
+
+
+def _worst(before: Worst | None, finding: Finding, now: float) -> Worst | None:
+    seen = finding.observation
+    if seen.stands or seen.value is None:
+        return before
+    if before is not None and finding.rule.is_worse(before.value, seen.value):
+        return before
+    return Worst(at=now, value=seen.value, detail=seen.detail)
 
 
 def _damped(keep_seconds: float, flaps: int) -> float:

@@ -100,9 +100,11 @@ class Rule:
         """Compare a value with the threshold; without a threshold nothing is true."""
         if self.threshold is None:
             return False
-        if CHECKS[self.check].bad == "above":
-            return value > self.threshold
-        return value < self.threshold
+        return self.is_worse(value, self.threshold)
+
+    def is_worse(self, value: float, other: float) -> bool:
+        """Return whether a value is worse than another one."""
+        return value > other if CHECKS[self.check].bad == "above" else value < other
 
 
 def _first(value: float | None, otherwise: float | None) -> float | None:

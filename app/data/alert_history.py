@@ -12,8 +12,8 @@ from app.data.context import View
 from app.data.time_range import TimeRange
 
 
-def fired(view: View, over: TimeRange) -> Sequence[Alert] | None:
-    """Return the alerts of the cluster and of the sources beside it, with those that are pending.
+def overlapping(view: View, over: TimeRange) -> Sequence[Alert] | None:
+    """Return the alerts of the cluster and of the sources beside it, pending ones too.
 
     Args:
         view: The frame of the page.
@@ -26,7 +26,7 @@ def fired(view: View, over: TimeRange) -> Sequence[Alert] | None:
         AlertingError: The alert store cannot be read.
     """
     clusters = (view.cluster, *view.sources_beside)
-    kept = _fired(view.cache_key, clusters, over, present.stamp(view), view)
+    kept = _overlapping(view.cache_key, clusters, over, present.stamp(view), view)
     since = over.start(view.now).timestamp()
     # A range that ends now has moved on since.
     return kept and [one for one in kept if one.resolved_at is None or one.resolved_at >= since]
@@ -34,7 +34,7 @@ def fired(view: View, over: TimeRange) -> Sequence[Alert] | None:
 
 # Alerts begin and end with an evaluation.
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _fired(
+def _overlapping(
     key: str, clusters: tuple[str, ...], over: TimeRange, stamp: float, _view: View
 ) -> Sequence[Alert] | None:
     store = alert_store.open_store(_view)

@@ -117,6 +117,7 @@ class VisibleAlerts:
         if self._viewer.sees_all_of(cluster):
             return alert
         without = self._view.lake.current.hidden_names(cluster).without
+        told, worst = alert.before_mending, alert.worst
         return replace(
             alert,
             what=without(alert.what),
@@ -124,6 +125,14 @@ class VisibleAlerts:
             cause=without(alert.cause),
             step=without(alert.step),
             page=without(alert.page),
+            before_mending=told
+            and replace(
+                told,
+                what=without(told.what),
+                detail=without(told.detail),
+                step=without(told.step),
+            ),
+            worst=worst and replace(worst, detail=without(worst.detail)),
         )
 
 

@@ -18,6 +18,8 @@ from lake.schemas.tables import CLUSTER_HISTORY, GROUP_HISTORY
 
 _HISTORY_DELAY = timedelta(days=1)
 """A history that lags by more tells of itself on every page."""
+_HOUR = timedelta(seconds=Grain.HOUR.seconds)
+_IS_MEASURED = pl.col("generated").fill_null(value=False).not_()
 
 
 class LateHours(NamedTuple):
@@ -80,24 +82,44 @@ def _over_objective(
         )
         for grain in (Grain.HOUR, Grain.MINUTE)
     )
+
+    def written(grain: Grain, since: datetime, until: datetime) -> pl.DataFrame:
+        return _view.lake.read(
+            CLUSTER_HISTORY,
+            pl.col("grain_seconds") == grain.seconds,
+            since=since,
+            until=until,
+            cluster=cluster,
+            columns=["grain_seconds", "window_start", "generated"],
+        )
+
     # Of groups that are in time nothing was read: the cluster's rows tell how far history goes.
-    written = _view.lake.read(
-        CLUSTER_HISTORY,
-        pl.col("grain_seconds").is_in([Grain.HOUR.seconds, Grain.MINUTE.seconds]),
-        since=start,
-        until=_end,
-        cluster=cluster,
-        columns=["grain_seconds", "window_start", "generated"],
-    )
-    newest = written.filter(
-        pl.col("grain_seconds") == Grain.MINUTE.seconds,
-        pl.col("window_start") >= _end - _HISTORY_DELAY,
-    )["window_start"].max()
+    newest = written(Grain.MINUTE, _end - _HISTORY_DELAY, _end)["window_start"].max()
+    of_cluster = written(Grain.HOUR, start, _end)
+    first_minutes = written(Grain.MINUTE, *first_minute_between(of_cluster, start, _end))
     return LateHours(
         by_group(pl.concat([hours, minutes]), settings.objective_seconds),
         newest + timedelta(seconds=Grain.MINUTE.seconds) if isinstance(newest, datetime) else None,
-        first_measured(written),
+        first_measured(pl.concat([of_cluster, first_minutes])),
     )
+
+
+def first_minute_between(
+    hours: pl.DataFrame, start: datetime, end: datetime
+) -> tuple[datetime, datetime]:
+    """Return between when the first minute lies that was measured, if any was.
+
+    Args:
+        hours: Of a history by the hour: window_start and generated.
+        start: The first hour that was asked for.
+        end: Until when.
+    """
+    first = hours.filter(_IS_MEASURED)["window_start"].min()
+    if isinstance(first, datetime):
+        # An hour that is generated in part counts as generated: measured minutes may end it.
+        return max(start, first - _HOUR), first + _HOUR
+    last = hours["window_start"].max()
+    return last if isinstance(last, datetime) else start, end
 
 
 def first_measured(rows: pl.DataFrame) -> datetime | None:
@@ -106,11 +128,11 @@ def first_measured(rows: pl.DataFrame) -> datetime | None:
     Args:
         rows: Of a history by the hour and the minute: grain_seconds, window_start and generated.
     """
-    times = rows.filter(pl.col("generated").fill_null(value=False).not_()).group_by("grain_seconds")
+    times = rows.filter(_IS_MEASURED).group_by("grain_seconds")
     first = dict(times.agg(pl.col("window_start").min()).iter_rows())
     hour, minute = (first.get(grain.seconds) for grain in (Grain.HOUR, Grain.MINUTE))
     # An hour is whole by its name alone: its first minute is nearer to the truth, if it is kept.
-    if hour is None or (minute is not None and minute - hour < timedelta(hours=1)):
+    if hour is None or (minute is not None and minute - hour < _HOUR):
         hour = minute
     return hour if isinstance(hour, datetime) else None
 

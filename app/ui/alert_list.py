@@ -124,6 +124,22 @@ def as_said(detail: str, *, is_over: bool) -> str:
     return f"It said: “{detail}”" if is_over and detail else detail
 
 
+def at_worst(alert: Alert, *, is_over: bool) -> str:
+    """Return how bad something was at its worst, as the words that were said of it then.
+
+    Each is of one evaluation: they do not add up to a total.
+    """
+    worst = alert.worst
+    if worst is None or worst.detail == alert.detail:
+        return as_said(alert.detail, is_over=is_over)
+    return f"At worst it said: “{worst.detail}”"
+
+
+def how_bad(alert: Alert, *, is_over: bool) -> str:
+    """Return how bad something is; of what is over, how bad it was at its worst."""
+    return at_worst(alert, is_over=True) if is_over else alert.detail
+
+
 def moment(at: float | None) -> datetime | None:
     """Return a moment of the store."""
     return None if at is None else datetime.fromtimestamp(at, UTC)
@@ -198,7 +214,7 @@ def alert_rows(
                 "cluster": alert.labels.get("cluster", ""),
                 "lasts_seconds": max(0.0, lasts),
                 "began_at": moment(alert.began_at),
-                "detail": as_said(alert.detail, is_over=end is not None),
+                "detail": how_bad(alert, is_over=end is not None),
                 "step": alert.step,
                 "note": ", ".join(notes),
                 "rule": alert.rule,

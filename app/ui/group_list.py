@@ -12,7 +12,7 @@ from alerting.inputs.facts import slowest_first
 from alerting.status.model import LATE, STEADY_RATIO, Status
 from app.data.history import TIME
 from app.style.format import count, duration, exact, listing
-from app.ui import incidents
+from app.ui import incident_list
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE
 
@@ -67,7 +67,7 @@ def loss(status: str, deadline: datetime | None, now: datetime) -> str:
         deadline: Its ``data_loss_at``.
         now: The present.
     """
-    return LOSES_NOW if status == Status.LOSING_DATA else incidents.deadline(deadline, now)
+    return LOSES_NOW if status == Status.LOSING_DATA else incident_list.deadline(deadline, now)
 
 
 def with_known_rates(groups: pl.DataFrame, partitions: pl.DataFrame) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from alerting.rules.model import SEVERITIES
 from app.data import alert_history, present
 from app.data.context import View
 from app.style.format import escape, thin
-from app.ui import components, incidents, routes
+from app.ui import components, incident_list, incidents, routes
 from app.ui.alert_list import badge_style
 from app.ui.browser.items import Target
 
@@ -40,7 +40,7 @@ def draw(view: View, label: str, name: str) -> None:
 
 def _last(view: View, label: str, name: str) -> list[tuple[str, Target]]:
     try:
-        fired = alert_history.fired(view, view.range) or ()
+        fired = alert_history.overlapping(view, view.range) or ()
     except AlertingError:
         return []  # the page Alerts says so
     until = view.until.timestamp()
@@ -54,8 +54,8 @@ def _last(view: View, label: str, name: str) -> list[tuple[str, Target]]:
     if not of_thing:
         return []
     last = max(incidents.incidents(of_thing), key=lambda one: one.ended_at or 0.0)
-    said = f"{thin(last.cause.what)}: {incidents.span(last, view)}"
-    return [(":material/history:", incidents.story(last.cause.id, said))]
+    said = f"{thin(last.cause.what)}: {incident_list.span(last, view)}"
+    return [(":material/history:", incident_list.story(last.cause.id, said))]
 
 
 def about(alerts: pl.DataFrame, label: str, name: str) -> list[tuple[str, Target]]:
@@ -72,7 +72,7 @@ def about(alerts: pl.DataFrame, label: str, name: str) -> list[tuple[str, Target
     found = [
         incidents.alert_of(row)
         for row in rows.iter_rows(named=True)
-        if {"key": label, "value": name} in (row["labels"] or ())
+        if incidents.labels_of(row).get(label) == name
     ]
     found.sort(key=lambda one: (SEVERITIES.index(one.severity), one.fingerprint))
     said: dict[str, Alert] = {}
@@ -81,7 +81,7 @@ def about(alerts: pl.DataFrame, label: str, name: str) -> list[tuple[str, Target
     return [
         (
             badge_style(one.severity, one.state, recovers=one.is_recovering).icon,
-            incidents.story(one.id, thin(one.what)),
+            incident_list.story(one.id, thin(one.what)),
         )
         for one in said.values()
     ]

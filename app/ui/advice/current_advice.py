@@ -19,6 +19,7 @@ from app.style.format import age, clock, duration
 from app.ui import components, refresh, routes
 from app.ui.advice import advice_cards
 from app.ui.advice.overtaken import IN_SYNC, Known
+from app.ui.incidents import labels_of
 from config.scaling import ScalingSettings
 from lake.errors import LakeError
 from lake.schemas.current import GROUP_STATUS, TOPIC_STATUS
@@ -117,12 +118,8 @@ def as_alerted(rows: pl.DataFrame, alerts: pl.DataFrame) -> pl.DataFrame:
 
 def _groups_of(alerts: pl.DataFrame) -> set[str]:
     """Return the groups that alerts are about."""
-    return {
-        one["value"]
-        for labels in alerts["labels"].drop_nulls()
-        for one in labels
-        if one["key"] == "group"
-    }
+    found = (labels_of(row).get("group") for row in alerts.iter_rows(named=True))
+    return {group for group in found if group is not None}
 
 
 def _read(view: View, group: str | None) -> CurrentAdvice:

@@ -74,7 +74,7 @@ def of_last_hour(view: View) -> list[Event]:
 def _causes(view: View) -> Sequence[Alert]:
     """Return the causes of the last hour; without a service that keeps alerts, what is open."""
     try:
-        fired = alert_history.fired(view, _LAST_HOUR)
+        fired = alert_history.overlapping(view, _LAST_HOUR)
     except AlertingError:
         fired = None  # the page Alerts says so
     found = present_incidents.here(view) if fired is None else incidents.incidents(fired)
@@ -120,7 +120,7 @@ def _brokers(view: View) -> list[Event]:
 
 def _alerts(view: View, kind: str, name: str) -> list[Event]:
     try:
-        found = alert_history.fired(view, view.range) or ()
+        found = alert_history.overlapping(view, view.range) or ()
     except AlertingError:
         return []  # the page Alerts says so
     of_thing = [one for one in found if one.labels.get(kind) == name and one.fired_at is not None]

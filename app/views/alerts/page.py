@@ -13,6 +13,7 @@ from app.ui import (
     alert_forms,
     alert_list,
     components,
+    incident_list,
     incidents,
     open_incidents,
     routes,
@@ -57,7 +58,7 @@ found = [one for one in incidents.incidents(alerts.values()) if one.ended_at is 
 # The Overview of this cluster has the same headline.
 here, elsewhere = view_model.by_place(found, view)
 components.headline(
-    escape(thin(incidents.needs(here))),
+    escape(thin(incident_list.needs(here))),
     escape(
         view_model.elsewhere(elsewhere)
         + alert_list.counts(open_now, len(found), len(silenced), alert_list.rules_sentence(service))
@@ -103,7 +104,7 @@ elif not shown:
     components.nothing("No open alert matches these filters.", icon=":material/filter_alt_off:")
 else:
     items.draw(
-        incidents.items(
+        incident_list.items(
             open_incidents.at_present(view, shown[:LISTED]),
             view,
             acknowledged=acknowledged,
@@ -171,7 +172,7 @@ with components.section(
     else:
         first = min(one.cause.began_at for one in past)
         axis = axis_from(view, alert_list.moment(first))
-        bars = incidents.timeline_rows(view_model.newest_first(past), view.now)
+        bars = incident_list.timeline_rows(view_model.newest_first(past), view.now)
         components.chart(
             timeline_chart(bars, axis=axis, palette=view.palette, is_narrow=view.is_phone),
             key="alerts-timeline",
@@ -181,7 +182,7 @@ with components.section(
         over = [one for one in past if one.ended_at is not None]
         if over:
             items.draw(
-                incidents.items(over[:LISTED], view, acknowledged=acknowledged),
+                incident_list.items(over[:LISTED], view, acknowledged=acknowledged),
                 view=view,
                 lines=True,
                 key="alerts-over",

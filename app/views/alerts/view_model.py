@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from alerting.rules.model import AlertSeverity
 from app.data.context import View
-from app.ui.incidents import Incident, numbers
+from app.ui.incident_list import numbers
+from app.ui.incidents import Incident
 
 
 def matching(

@@ -13,7 +13,8 @@ from alerting.rules.lifecycle import State
 from app.style import theme
 from app.style.format import UNKNOWN, clock, count, exact, listing
 from app.style.theme import BadgeStyle
-from app.ui import group_list, incidents
+from app.ui import group_list, incident_list
+from app.ui.incidents import labels_of
 from app.ui.tables import DASH, NONE
 
 FAILED = BadgeStyle(
@@ -143,9 +144,9 @@ def with_since(
     begins = {}
     is_open = pl.col("state") != State.RESOLVED.value
     for row in alerts.filter(is_open).sort("since", descending=True).iter_rows(named=True):
-        labels = {one["key"]: one["value"] for one in row["labels"] or ()}
+        labels = labels_of(row)
         began = clock(row["since"], zone, now=now)
-        phrase = incidents.beginning(began, at_least=bool(row["since_at_least"]))
+        phrase = incident_list.beginning(began, at_least=bool(row["since_at_least"]))
         begins[labels.get("connect"), labels.get("connector")] = phrase
     known = [begins.get(key) for key in connectors.select(_CONNECTOR).iter_rows()]
     return connectors.with_columns(

@@ -15,10 +15,11 @@ from app.data.history import GROUP as GROUP_MEASURES
 from app.style.charts.heatmaps import heatmap
 from app.style.charts.lines import Line, colours_of, columns_chart
 from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
-from app.ui import components, group_list, incidents, open_alerts, routes, seasons, tables
+from app.ui import components, group_list, open_alerts, routes, seasons, tables
 from app.ui.advice import current_advice, forecast
 from app.ui.changes import events, page_events
 from app.ui.group_badges import BADGE_STYLES
+from app.ui.incident_list import DEADLINE_SHOWN
 from app.ui.tables import NEVER, NONE, Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.group import members, partition_table, view_model
@@ -70,7 +71,7 @@ if began is not None and status is not Status.OK:
     word = "It loses messages since" if status is Status.LOSING_DATA else "Since"
     since = f" {word} **{when}**{' or before' if is_before else ''}."
 retention = ""
-if row["data_loss_at"] is not None and row["data_loss_at"] - view.now <= incidents.DEADLINE_SHOWN:
+if row["data_loss_at"] is not None and row["data_loss_at"] - view.now <= DEADLINE_SHOWN:
     left = time_left((row["data_loss_at"] - view.now).total_seconds())
     where = f"{row['data_loss_topic']}-{row['data_loss_partition']}"
     retention = f" Retention reaches {escape(where)} **{left}**."

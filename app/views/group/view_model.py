@@ -14,6 +14,7 @@ from alerting.status.model import Status
 from app.data.history import TIME
 from app.style.format import count, duration, listing
 from app.ui.group_badges import BADGE_STYLES
+from app.ui.incidents import labels_of
 from lake.schemas.bronze import IN_TOTALS
 
 LOSES_DATA = "losing_data"
@@ -109,12 +110,11 @@ def lost_since(alerts: pl.DataFrame, group: str) -> tuple[datetime, bool] | None
         alerts: Rows of ``open_alerts``.
         group: The group.
     """
-    of_group = {"key": "group", "value": group}
     is_open = (pl.col("check") == LOSES_DATA) & (pl.col("state") != State.RESOLVED.value)
     began = [
         (row["since"], bool(row["since_at_least"]))
         for row in alerts.filter(is_open, pl.col("since").is_not_null()).iter_rows(named=True)
-        if of_group in (row["labels"] or ())
+        if labels_of(row).get("group") == group
     ]
     return min(began, default=None)
 

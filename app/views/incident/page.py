@@ -13,7 +13,7 @@ from app.data.context import current
 from app.style.charts.lines import Line, colours_of, columns_chart
 from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.format import duration, escape, thin
-from app.ui import alert_forms, components, incidents, open_incidents, routes, tables
+from app.ui import alert_forms, components, incident_list, open_incidents, routes, tables
 from app.ui.alert_list import moment
 from app.ui.changes import events, relevant
 from app.ui.tables import Column
@@ -77,7 +77,7 @@ ended = moment(incident.ended_at)
 
 with st.container(horizontal=True, vertical_alignment="center"):
     st.title(escape(thin(cause.what)), anchor=False, width="content")
-    components.badge(incidents.badge_of(at_present))
+    components.badge(incident_list.badge_of(at_present))
     if ended is not None:
         st.badge("over", icon=":material/check:", color="gray")
 detail, step = view_model.told(at_present)
@@ -108,7 +108,7 @@ if cause.state is not State.RESOLVED and alert_store.sees_labels(
             alert_forms.silence(
                 view, active(store.alerts().values()), alert_forms.matchers_of(cause)
             )
-target = incidents.subject(cause.labels, cause.page, thin(cause.what))
+target = incident_list.subject(cause.labels, cause.page, thin(cause.what))
 parameters = {**target.parameters, "cluster": cluster}
 named = next(iter(target.parameters.values()), target.page.replace("_", " "))
 

@@ -16,17 +16,10 @@ from alerting.rules.matchers import Acknowledgement
 from alerting.tools.rule_trial import thing
 from app.style.charts.base import ChartEvent
 from app.style.format import clock, count, duration, escape, thin
-from app.ui.alert_list import as_said, moment, severity_style
+from app.ui.alert_list import as_said, how_bad, moment, severity_style
 from app.ui.changes.events import Event, Sort
-from app.ui.incidents import (
-    Incident,
-    incidents,
-    limited,
-    loss,
-    symptoms_of,
-    timeline_rows,
-    what_goes_on,
-)
+from app.ui.incident_list import limited, loss, symptoms_of, timeline_rows, what_goes_on
+from app.ui.incidents import Incident, incidents
 from app.views.incident.lag import Courses, figures
 
 BEFORE = timedelta(minutes=30)
@@ -88,6 +81,15 @@ def steps(
     fired, ended = moment(cause.fired_at), moment(cause.resolved_at)
     if fired is not None:
         found.append(Step(at=fired, kind="alert", what="the alert fired", detail=cause.rule))
+    if (worst := cause.worst) is not None and worst.detail != cause.detail:
+        found.append(
+            Step(
+                at=_moment(worst.at),
+                kind="worst",
+                what=f"at its worst: {cause.what}",
+                detail=as_said(thin(worst.detail), is_over=True),
+            )
+        )
     if (was := cause.before_mending) is not None:
         found.append(
             Step(
@@ -250,7 +252,7 @@ def told(incident: Incident) -> tuple[str, str]:
         is_named = cause.what == was.what or not cause.detail
         return cause.detail if is_named else f"{cause.what}: {cause.detail}", cause.step
     cause = was
-    detail = as_said(cause.detail, is_over=True)
+    detail = how_bad(cause, is_over=True)
     if incident.ended_at is None or not cause.step:
         return detail, cause.step
     return detail, f"It was advised: {cause.step}"

@@ -10,7 +10,7 @@ from app.data.context import current
 from app.data.history import CLUSTER
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import clock, count, duration, escape, exact, per_minute, rate, short, thin
-from app.ui import components, incidents, open_incidents, present_incidents, routes, tables
+from app.ui import components, incident_list, open_incidents, present_incidents, routes, tables
 from app.ui.advice import forecast
 from app.ui.browser import items
 from app.ui.changes import deploy_form, events, page_events
@@ -88,7 +88,7 @@ if found:
         place = st.container() if causes is seen else st.expander(view_model.folded(rest))
         with place:
             items.draw(
-                incidents.items(causes, view, stored=stored),
+                incident_list.items(causes, view, stored=stored),
                 view=view,
                 lines=True,
                 key=key,

@@ -13,7 +13,8 @@ from alerting.status.model import Status
 from app.data.history import TIME
 from app.style.format import count, duration, exact, short
 from app.ui.alert_list import CRITICAL, INFO, PENDING, RECOVERING, WARNING
-from app.ui.incidents import Incident, badge_of, needs, symptoms_of
+from app.ui.incident_list import badge_of, needs, symptoms_of
+from app.ui.incidents import Incident
 
 LISTED, MOST = 4, 10
 """Causes that are seen at once: so many at the least, and what is to be acted on up to so many."""

@@ -14,6 +14,7 @@ from app.style.format import count, exact
 from app.style.theme import BadgeStyle
 from app.ui.alert_list import CRITICAL, WARNING
 from app.ui.group_badges import BADGE_STYLES as GROUP_BADGE_STYLES
+from app.ui.incidents import labels_of
 from app.ui.tables import NEVER, NONE
 
 DROPPED = BadgeStyle(
@@ -61,6 +62,9 @@ _DEAD = pl.col("kind") == "dead letter"
 DEPTH = pl.col("ready") + pl.col("unacknowledged")
 """What waits: a message that a consumer holds goes back unless it is acknowledged."""
 _IS_STREAM = pl.col("kind") == "stream"
+_CERTAIN_ERRORS = 3.0
+"""Standard errors of its slope that a rise must exceed: what only swings does so once in hundreds
+of polls."""
 _FALLS_BEHIND = (pl.col("kind") == "plain") & pl.col("grows")
 """Whether more arrives than is consumed; what waits for a retry is not consumed."""
 
@@ -68,8 +72,9 @@ _FALLS_BEHIND = (pl.col("kind") == "plain") & pl.col("grows")
 def with_growth(rows: pl.DataFrame, recent: pl.DataFrame) -> pl.DataFrame:
     """Add how fast what waits in each queue grows, over the last five minutes.
 
-    A queue grows where in the later half of this time more waited at each poll than at any in the
-    earlier half, and more than so few messages that they are no trend for a group either.
+    A queue grows where more waited in the later half of this time than in the earlier half, on
+    average, by more messages than so few that they are no trend for a group either; and where a
+    straight line through its polls rises by more than they scatter.
 
     Args:
         rows: Rows of ``queues`` of the newest poll.
@@ -87,6 +92,10 @@ def with_growth(rows: pl.DataFrame, recent: pl.DataFrame) -> pl.DataFrame:
         depth.last() - depth.first(),
         (at.last() - at.first()).dt.total_microseconds() / 1e6,
     )
+    later, earlier = (depth.filter(half).mean() for half in ("is_later", ~pl.col("is_later")))
+    is_more = later - earlier > StatusRules().minimum_messages
+    fits = pl.corr((at - at.first()).dt.total_milliseconds(), depth).clip(0.0, 1.0) ** 2
+    is_certain = fits * (pl.len() - 2) > _CERTAIN_ERRORS**2 * (1 - fits)
     found = (
         recent.filter(at >= newest - window)
         .with_columns(DEPTH.alias("depth"), is_later.alias("is_later"))
@@ -95,10 +104,7 @@ def with_growth(rows: pl.DataFrame, recent: pl.DataFrame) -> pl.DataFrame:
         .group_by(key)
         .agg(
             pl.when(passed > 0).then(grown / passed).alias("growth_per_second"),
-            (
-                depth.filter("is_later").min() - depth.filter(~pl.col("is_later")).max()
-                > StatusRules().minimum_messages
-            ).alias("grows"),
+            (is_more & is_certain).alias("grows"),
         )
     )
     return rows.join(found, on=key, how="left", maintain_order="left").with_columns(
@@ -223,16 +229,15 @@ def table_rows(rows: pl.DataFrame, now: datetime, alerts: pl.DataFrame) -> pl.Da
 def _alerted(alerts: pl.DataFrame, rank: Mapping[BadgeStyle, int]) -> pl.DataFrame:
     """Return the queues about which an alert fires, and the rank of the worst one."""
     ranks = {"critical": rank[CRITICAL], "warning": rank[WARNING]}
+    fires = alerts.filter(
+        pl.col("state") == "firing",
+        pl.col("recovering_since").is_null(),
+        pl.col("severity").is_in(list(ranks)),
+    )
     found = [
-        (labels.get("vhost"), labels.get("queue"), ranks[severity])
-        for severity, entries in alerts.filter(
-            pl.col("state") == "firing",
-            pl.col("recovering_since").is_null(),
-            pl.col("severity").is_in(list(ranks)),
-        )
-        .select("severity", "labels")
-        .iter_rows()
-        if (labels := {entry["key"]: entry["value"] for entry in entries or ()})
+        (labels.get("vhost"), labels.get("queue"), ranks[row["severity"]])
+        for row in fires.iter_rows(named=True)
+        if (labels := labels_of(row))
     ]
     schema = {"vhost": pl.String, "queue": pl.String, "alerted": pl.Int32}
     frame = pl.DataFrame(found, schema=schema, orient="row")

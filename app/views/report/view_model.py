@@ -14,8 +14,9 @@ from alerting.rules.model import SEVERITIES
 from app.data.context import View
 from app.style.format import count, duration, exact, listing, zone_name
 from app.ui import tables
-from app.ui.alert_list import EVERY_SEVERITY, as_said, moment, severity_style
-from app.ui.incidents import Incident, symptoms_of
+from app.ui.alert_list import EVERY_SEVERITY, at_worst, moment, severity_style
+from app.ui.incident_list import symptoms_of
+from app.ui.incidents import Incident
 from app.ui.tables import Column
 from app.ui.time_axis import how_much
 from scaling.advice.follow_up import AdviceOutcome, Followed
@@ -95,7 +96,7 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
                 "ended": ended,
                 "seconds": max(0.0, inside.total_seconds()),
                 "symptoms": len(symptoms_of(one)),
-                "detail": as_said(cause.detail, is_over=ended is not None),
+                "detail": at_worst(cause, is_over=ended is not None),
             }
         )
     time = pl.Datetime("us", "UTC")
@@ -122,7 +123,7 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
             "began": Column("began", "time", width=102),
             "seconds": Column("lasted", "duration", width=72, help="Within this week."),
             "ended": Column("ended", "time", unknown="goes on", width=102),
-            "detail": Column("how bad", width=324),
+            "detail": Column("how bad", width=324, help="At its worst, of all evaluations."),
             "symptoms": Column("symptoms", "count", width=80),
         },
         noun="causes, the worst first",

@@ -18,7 +18,7 @@ from alerting.notify.outbox import free_at, pause_seconds
 from alerting.notify.sender import Sender
 from alerting.notify.store import AlertStore
 from alerting.notify.store_schema import VERSION
-from alerting.rules.lifecycle import State, Told, advance
+from alerting.rules.lifecycle import State, Told, Worst, advance
 from alerting.rules.model import evaluate
 from config.alerting import TargetSettings
 from tests.alert_of import alert
@@ -63,7 +63,8 @@ def test_what_was_said_before_it_was_mended_is_read_again(store: AlertStore) -> 
     step(store, 100.0, "a")
     (alert,) = store.alerts().values()
     was = Told(until=100.0, severity=alert.severity, what="a stopped", detail="é", step="Start.")
-    mended = replace(alert, before_mending=was)
+    worst = Worst(at=90.0, value=7.0, detail="é was worse")
+    mended = replace(alert, before_mending=was, worst=worst)
     assert alert_from_json(json.dumps(alert_to_dict(mended))) == mended
 
 
@@ -84,6 +85,14 @@ def test_symptoms_that_never_fired_are_a_history_of_their_own(store: AlertStore)
     store.save("c", {one.fingerprint: one for one in (fired, never)}, {}, [], 1100.0)
     assert store.history(0.0, "c") == [fired]
     assert store.history(0.0, "c", never_fired=True) == [never]
+
+
+def test_what_fires_after_it_was_pending_is_of_the_history_of_what_fired(store: AlertStore) -> None:
+    pending = alert(state=State.PENDING)
+    for seen in (pending, replace(pending, state=State.FIRING, fired_at=1060.0)):
+        store.save("c", {seen.fingerprint: seen}, {}, [], 1060.0)
+    assert store.history(0.0, "c") == [seen]
+    assert store.history(0.0, "c", never_fired=True) == []
 
 
 def test_a_notice_is_queued_once_however_often_it_is_saved(store: AlertStore) -> None:

@@ -12,7 +12,7 @@ from alerting.evaluate.observations import group_observations
 from alerting.inputs.windows import GroupKey
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.inhibition import advance_with_causes
-from alerting.rules.lifecycle import Alert, Alerts, State, active, advance
+from alerting.rules.lifecycle import Alert, Alerts, State, Worst, active, advance
 from alerting.rules.model import AlertSeverity, Override, Rule, evaluate
 from alerting.status.descriptions import WAIT_STEP
 from alerting.status.model import GroupStatus, LagNumbers, Status
@@ -131,6 +131,31 @@ def test_what_is_untrue_for_more_than_a_moment_recovers_until_it_is_true_or_over
         seen.append((alert.recovering_since, alert.is_recovering))
     no, first, again = (None, False), (0.0, True), (50.0, True)
     assert seen == [no, no, first, first, no, no, again, no]
+
+
+@pytest.mark.parametrize(
+    ("check", "values"),
+    [
+        pytest.param("lag", [200.0, 500.0, 500.0, 300.0], id="the highest"),
+        pytest.param("disk_free", [0.1, 0.02, 0.02, 0.07], id="the lowest"),
+    ],
+)
+def test_what_an_alert_said_at_its_worst_is_kept(check: str, values: list[float]) -> None:
+    rule = replace(LAG, check=check, threshold=150.0 if check == "lag" else 0.15, for_seconds=0.0)
+    alerts: Alerts = {}
+
+    def see(now: float, value: float, *, stands: bool = False) -> Alert:
+        nonlocal alerts
+        seen = replace(lag(value), check=check, detail=f"it is {value:g}", stands=stands)
+        alerts = advance_with_causes(alerts, evaluate((rule,), [seen]), now)
+        (alert,) = alerts.values()
+        return alert
+
+    last = [see(float(now), value) for now, value in enumerate(values)][-1]
+    assert last.worst == Worst(at=2.0, value=values[1], detail=f"it is {values[1]:g}")
+    assert (last.value, last.detail) == (values[-1], f"it is {values[-1]:g}")
+    mended = see(4.0, 9999.0 if check == "lag" else 0.001, stands=True)
+    assert mended.worst == last.worst, "what is mended was no worse"
 
 
 def test_a_value_that_may_be_worse_makes_true_but_not_untrue() -> None:

@@ -5,11 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
+
 from alerting.notify.store import AlertStore
-from alerting.rules.lifecycle import State
+from alerting.rules.lifecycle import State, Told, Worst
 from app.data.alert_store import VisibleAlerts
 from app.data.context import View
-from tests.unit.app.ui.test_incidents import alert
+from app.data.viewer import Viewer
+from app.data.visible_lake import VisibleLake
+from config.app import RoleSettings
+from config.parts import Selection
+from lake.schemas.current import GROUP_STATUS
+from lake.storage.current_store import CurrentStore
+from tests.unit.app.ui.test_incidents import WARNING, alert
 
 
 def test_a_look_back_has_all_places_and_symptoms_that_have_not_fired(
@@ -41,3 +49,31 @@ def test_a_look_back_leaves_out_what_was_over_before_and_what_began_later(
     found = VisibleAlerts(view, store).around(1050.0, 1200.0, ["c", "rabbit"])
     store.close()
     assert sorted(one.what for one in found) == ["open", "over"]
+
+
+def test_what_an_alert_said_before_names_nothing_that_is_hidden(view: View, tmp_path: Path) -> None:
+    groups = [
+        {"cluster": "east", "group": name, "status": "OK", "evaluated_at": view.now}
+        for name in ("mine", "theirs")
+    ]
+    CurrentStore(view.settings.lake).replace_all(
+        "east", {GROUP_STATUS: pl.DataFrame(groups, schema=GROUP_STATUS.polars_schema)}
+    )
+    role = RoleSettings(name="team", values=["*"], groups=Selection(include=["mine"]))
+    viewer = Viewer(name="ana", roles=(role,))
+    limited = replace(view, viewer=viewer, lake=VisibleLake(view.settings.lake, viewer))
+    said = "mine waits for theirs"
+    one = replace(
+        alert("mine", 1000.0, labels={"cluster": "east", "group": "mine"}, detail=said),
+        before_mending=Told(until=1050.0, severity=WARNING, what=said, detail=said, step=said),
+        worst=Worst(at=1010.0, value=1.0, detail=said),
+    )
+    store = AlertStore(tmp_path / "alerts.sqlite")
+    store.save("east", {one.fingerprint: one}, {}, [], 1100.0)
+    (shown,) = VisibleAlerts(limited, store).alerts().values()
+    store.close()
+    told, worst = shown.before_mending, shown.worst
+    assert told is not None and worst is not None
+    assert {shown.detail, told.what, told.detail, told.step, worst.detail} == {
+        "mine waits for (hidden)"
+    }

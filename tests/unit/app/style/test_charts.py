@@ -18,7 +18,7 @@ from app.style.charts.base import (
     top_and_others,
     with_gaps,
 )
-from app.style.charts.heatmaps import bars, heatmap
+from app.style.charts.heatmaps import heatmap
 from app.style.charts.lines import (
     Ghost,
     Line,
@@ -27,8 +27,6 @@ from app.style.charts.lines import (
     series_chart,
     time_unit,
 )
-from app.style.charts.timelines import timeline_chart
-from app.style.charts.words import in_words
 from app.style.theme import DARK, LIGHT, Palette
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
@@ -57,28 +55,6 @@ def chart(rows: pl.DataFrame, **options: object):  # type: ignore[no-untyped-def
         y_title="messages",
         **options,  # type: ignore[arg-type]
     )
-
-
-@pytest.mark.parametrize(
-    ("is_narrow", "label"), [(False, "Broker 2 is missing"), (True, "Broker 2 is m…")]
-)
-def test_names_of_a_timeline_leave_most_of_a_phone_to_its_bars(is_narrow: bool, label: str) -> None:
-    time = AXIS.start + timedelta(minutes=5)
-    rows = pl.DataFrame(
-        {"what": ["Broker 2 is missing", "short"], "severity": ["critical"] * 2}
-    ).with_columns(pl.lit(time).alias("from"), pl.lit(AXIS.end).alias("to"))
-    made = timeline_chart(rows, axis=AXIS, palette=LIGHT, is_narrow=is_narrow)
-    assert list(made.layout.yaxis.ticktext) == [label, "short"]
-    assert list(made.layout.yaxis.tickvals) == list(made.data[0].y)
-
-
-def test_labels_of_marks_lie_above_the_bars_of_a_timeline() -> None:
-    bars = pl.DataFrame(
-        {"what": ["a", "b"], "severity": "info", "from": [START] * 2, "to": [AXIS.end] * 2}
-    )
-    for events, top in (((), 1.5), ((ChartEvent(at=START, text="broker 2 is missing"),), 2.5)):
-        made = timeline_chart(bars, axis=replace(AXIS, events=events), palette=LIGHT)
-        assert made.layout.yaxis.range == (-0.5, top)
 
 
 def test_the_highest_are_drawn_and_the_others_added_up() -> None:
@@ -140,16 +116,6 @@ def lab(colour: str) -> tuple[float, float, float]:
         )
     )
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
-
-
-def test_severities_of_a_timeline_differ_by_more_than_their_colour() -> None:
-    rows = pl.DataFrame(
-        {"what": ["a", "b", "c"], "severity": ["critical", "warning", "info"]}
-    ).with_columns(pl.lit(START).alias("from"), pl.lit(AXIS.end).alias("to"))
-    *bars_drawn, ends = timeline_chart(rows, axis=AXIS, palette=LIGHT).data
-    assert [one.name for one in bars_drawn] == ["● act now", "▲ watch", "i note"]
-    assert len({one.marker.pattern.shape for one in bars_drawn}) == 3
-    assert list(ends.x) == [AXIS.local(AXIS.start), AXIS.local(AXIS.end)]
 
 
 def test_a_colour_stays_with_its_name() -> None:
@@ -315,59 +281,6 @@ def test_durations_are_scaled_and_written_in_words_on_hover() -> None:
     assert made.layout.yaxis.title.text == "minutes"
 
 
-def heat(values: list[float | None], neutral: float = 60.0):  # type: ignore[no-untyped-def]
-    rows = pl.DataFrame(
-        {
-            "time": [START + timedelta(seconds=60 * at + 1) for at in range(len(values))],
-            "label": ["0"] * len(values),
-            "order": [0] * len(values),
-            "late": values,
-        },
-        schema_overrides={"time": pl.Datetime("us", "UTC"), "late": pl.Float64},
-    )
-    return heatmap(
-        rows.filter(pl.col("late") != -1),
-        value="late",
-        axis=AXIS,
-        palette=LIGHT,
-        step_seconds=60,
-        neutral=neutral,
-    )
-
-
-def test_a_heatmap_leaves_the_unknown_and_the_missing_empty() -> None:
-    cells = heat([1.0, None, -1.0, 4.0]).data[0].z[0]
-    assert list(cells) == [1.0, None, None, 4.0]
-
-
-def test_all_cells_of_a_heatmap_lie_on_the_axis_and_are_as_long_as_their_step() -> None:
-    trace = heat([1.0, 4.0]).data[0]
-    first = AXIS.local(START) + timedelta(seconds=1)
-    assert list(trace.x) == [first + timedelta(minutes=one) for one in range(3)]
-    assert "%H:%M}" in trace.hovertemplate
-    last = heat([1.0] * 60).data[0].x[-2:]
-    assert list(last) == [first + timedelta(minutes=59), AXIS.local(AXIS.end)]
-
-
-def test_normal_noise_is_not_painted_red() -> None:
-    assert heat([1.0, 4.0]).data[0].zmax == 60.0
-    assert heat([1.0, 90.0]).data[0].zmax == 90.0
-
-
-def test_bars_mark_what_is_hot_and_show_an_even_share() -> None:
-    made = bars(
-        pl.DataFrame({"partition": [0, 1], "rate": [1.0, 9.0], "hot": [False, True]}),
-        label="partition",
-        value="rate",
-        palette=LIGHT,
-        y_title="messages a second",
-        even=5.0,
-        marked="hot",
-    )
-    assert list(made.data[0].marker.color) == [LIGHT.series[0], LIGHT.watch]
-    assert made.layout.shapes[0].y0 == 5.0
-
-
 def test_what_was_generated_has_another_ground_as_far_as_it_is_shown() -> None:
     def grounds(until: datetime | None) -> list[tuple[datetime, datetime]]:
         axis = Axis(start=START, end=START + timedelta(hours=1), zone=UTC, generated_until=until)
@@ -405,32 +318,6 @@ def test_the_ground_of_what_was_generated_is_seen_on_every_kind_of_chart() -> No
     assert ground.layer == "above"
 
 
-def test_what_lines_say_is_told_in_words() -> None:
-    two = chart(frame(a=[1.0, 4200.0, 2.0], b=[5.0, 7.0, None]))
-    assert in_words(two) == (
-        "a: last 2, highest 4.2\u202fk at 08:01; b: last unknown, highest 7 at 08:01."
-    )
-    many = chart(frame(**{f"g{number}": [number * 1.0] for number in range(8)}), limit=10)
-    assert in_words(many).endswith("; 3 more lines.")
-    assert in_words(chart(frame(a=[None, None]))) == ""
-    assert in_words(chart(frame(**{"<b>": [1.0], "c": [2.0]}))).endswith(
-        "<b>: last 1, highest 1 at 08:00."
-    )
-
-
-def test_durations_are_told_as_they_are_written_and_levels_left_out() -> None:
-    late = frame(a=[30.0, 5400.0]).rename({"lag": "late"})
-    drawn = columns_chart(
-        late,
-        [Line(column="late", name="time lag")],
-        axis=AXIS,
-        palette=LIGHT,
-        step_seconds=60,
-        levels=[("objective 5 min", 300.0), ("retention 1 h", 3600.0)],
-    )
-    assert in_words(drawn) == "last 1 h 30 min, highest 1 h 30 min at 08:01."
-
-
 def test_each_level_that_a_line_comes_near_is_drawn_and_named() -> None:
     def names(late: float) -> list[tuple[str, str]]:
         drawn = columns_chart(
@@ -447,9 +334,3 @@ def test_each_level_that_a_line_comes_near_is_drawn_and_named() -> None:
     assert names(100.0) == [objective, retention]
     assert names(50.0) == names(20.0) == [retention]
     assert names(5.0) == []
-
-
-def test_bars_are_no_lines_over_time() -> None:
-    rows = pl.DataFrame({"broker": ["1", "2"], "leaders": [3.0, 4.0]})
-    drawn = bars(rows, label="broker", value="leaders", palette=LIGHT, y_title="")
-    assert in_words(drawn) == ""

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from alerting.rules.lifecycle import Alert, State, Worst
 from alerting.rules.model import AlertSeverity, Rule
 from alerting.tools.rule_trial import Tried
-from app.ui.alert_list import alert_rows, condition, value_rows
+from app.ui.alert_list import alert_rows, at_worst, condition, how_bad, value_rows
 from tests.alert_of import alert
 
 
@@ -18,6 +19,30 @@ def test_an_alert_that_went_blind_says_so(since: float | None, note: str) -> Non
     blind = alert(started_at=500.0, last_true_at=880.0, no_data_since=since)
     rows = alert_rows([blind], datetime.fromtimestamp(1000.0, UTC))
     assert rows["note"].to_list() == [note]
+
+
+LESS = alert(detail="3 lost", worst=Worst(at=1500.0, value=90.0, detail="90 lost"))
+
+
+@pytest.mark.parametrize(
+    ("given", "was", "is_now"),
+    [
+        pytest.param(LESS, "At worst it said: “90 lost”", "3 lost", id="it was worse"),
+        pytest.param(
+            replace(LESS, detail="90 lost"), "It said: “90 lost”", "90 lost", id="at the end"
+        ),
+        pytest.param(replace(LESS, worst=None), "It said: “3 lost”", "3 lost", id="not known"),
+        pytest.param(alert(), "", "", id="nothing was said"),
+    ],
+)
+def test_what_is_over_is_told_by_its_worst_and_what_goes_on_as_it_is(
+    given: Alert, was: str, is_now: str
+) -> None:
+    assert (how_bad(given, is_over=True), how_bad(given, is_over=False)) == (was, is_now)
+    assert at_worst(given, is_over=True) == was
+    over = replace(given, state=State.RESOLVED, resolved_at=2100.0)
+    rows = alert_rows([given, over], datetime.fromtimestamp(2200.0, UTC))
+    assert rows["detail"].to_list() == [is_now, was]
 
 
 def test_what_never_had_a_value_is_not_drawn() -> None:

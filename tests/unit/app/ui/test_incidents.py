@@ -16,21 +16,18 @@ from alerting.rules.model import AlertSeverity
 from alerting.status.descriptions import SCALING_STEP
 from app.data.context import View
 from app.ui.alert_list import OVER_BADGE_STYLES, as_said
-from app.ui.incidents import (
+from app.ui.incident_list import (
     MOST_SYMPTOMS,
-    Incident,
     badge_of,
     deadline,
-    incidents,
     items,
     limited,
     loss,
     numbers,
-    of_rows,
     span,
     timeline_rows,
-    with_rows,
 )
+from app.ui.incidents import Incident, incidents, of_rows, with_rows
 from app.views.alerts.view_model import matching, newest_first
 from lake.schemas.current import GROUP_STATUS
 from tests import alert_of

@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
-from alerting.rules.lifecycle import State, Told
+from alerting.rules.lifecycle import State, Told, Worst
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import AlertSeverity
 from app.style.charts.base import ChartEvent
 from app.ui.changes.events import Event, of_changes
-from app.ui.incidents import Incident, folded, symptoms_of
+from app.ui.incident_list import folded, symptoms_of
+from app.ui.incidents import Incident
 from app.views.incident.lag import DRAWN, courses, figures, groups_of, range_of
 from app.views.incident.view_model import (
     after,
@@ -160,6 +161,19 @@ def test_when_it_was_mended_is_a_step_of_its_course() -> None:
         ("mended", "mended: g stopped"),
     ]
     assert (found[-1].at, found[-1].detail) == (at(1200), "It said: “900 wait”")
+
+
+def test_when_it_was_worst_is_a_step_of_its_course() -> None:
+    worst = Worst(at=1100.0, value=9000.0, detail="9000 wait")
+    incident = as_it_was(Incident(cause=replace(MENDED, worst=worst)))
+    (step,) = [one for one in steps(incident, (), {}) if one.kind == "worst"]
+    assert (step.at, step.what) == (at(1100), "at its worst: g stopped")
+    assert step.detail == "It said: “9000 wait”"
+    over = replace(incident.cause, state=State.RESOLVED, resolved_at=1360.0)
+    assert told(Incident(cause=over))[0] == "At worst it said: “9000 wait”"
+    alike = replace(worst, detail=WAS.detail)
+    same = as_it_was(Incident(cause=replace(MENDED, worst=alike)))
+    assert "worst" not in [one.kind for one in steps(same, (), {})], "the end says it"
 
 
 def test_the_topics_it_is_about_are_its_own_or_those_of_its_group() -> None:

@@ -11,7 +11,7 @@ import pytest
 from alerting.status.descriptions import SCALING_STEP, WAIT_STEP
 from app.data.context import View
 from app.style.format import short
-from app.ui import incidents, open_alerts, open_incidents
+from app.ui import incident_list, incidents, open_alerts, open_incidents
 from app.views.overview import view_model as overview_view_model
 from lake.schemas.current import CLUSTER_STATUS, OPEN_ALERTS
 from tests.unit.app.views.made_rows import START, at, history, statuses
@@ -71,8 +71,8 @@ def test_causes_come_first_with_their_symptoms_below_them(view: View) -> None:
     )
     names = [one.cause.fingerprint for one in found]
     assert names == ["loses", "cause", "new", "old", "watch", "orphan", "mends", "may fire"]
-    assert incidents.symptoms_of(found[1]) == ["symptom is late: why"]
-    row = incidents.items(found, at_start(view), stored=False)[1]
+    assert incident_list.symptoms_of(found[1]) == ["symptom is late: why"]
+    row = incident_list.items(found, at_start(view), stored=False)[1]
     assert row.link is not None
     assert (row.link.page, row.link.parameters["group"]) == ("group", "cause")
     assert row.more == ["symptom is late: why"]
@@ -87,7 +87,7 @@ def test_clusters_are_counted_as_their_overviews_count() -> None:
         {"fingerprint": "mends", "severity": "critical", "recovering_since": START},
     )
     known = incidents.of_rows(open_now)
-    assert incidents.numbers(known) == "1 thing needs you now, 1 to watch, 1 pending"
+    assert incident_list.numbers(known) == "1 thing needs you now, 1 to watch, 1 pending"
     status = pl.DataFrame([{"cluster": "c"}], schema=CLUSTER_STATUS.polars_schema)
     found = overview_view_model.cluster_rows(["c"], status, known, START)
     assert found.select("act_now", "watch").rows() == [(1, 1)]
@@ -116,7 +116,7 @@ def test_a_cause_that_is_over_says_so_and_is_no_trouble_of_its_group(view: View)
     symptom = {"fingerprint": "b", "inhibited_by": "a"}
     for recovers, said in ((None, "go on"), (at(-60), "recover")):
         rows = alerts(given, symptom | {"recovering_since": recovers})
-        (row,) = incidents.items(incidents.of_rows(rows), at_start(view))
+        (row,) = incident_list.items(incidents.of_rows(rows), at_start(view))
         assert row.until == f"in c, over, its symptoms {said}"
     assert open_alerts.about(alerts(given), "group", "a") == []
 
@@ -145,7 +145,7 @@ def test_what_two_rules_say_alike_of_a_group_stands_in_its_header_once() -> None
 )
 def test_an_alert_that_is_only_kept_open_says_so(view: View, seconds: float, until: str) -> None:
     given = {"fingerprint": "a", "deadline_at": at(3600), "last_true_at": at(seconds)}
-    (row,) = incidents.items(incidents.of_rows(alerts(given)), at_start(view))
+    (row,) = incident_list.items(incidents.of_rows(alerts(given)), at_start(view))
     assert row.until == f"{until}, in c"
 
 
@@ -169,7 +169,7 @@ def test_nothing_to_act_on_is_folded_away() -> None:
     seen, rest = overview_view_model.shown(found)
     assert [one.cause.severity for one in seen] == ["critical"] * 7
     assert overview_view_model.folded(rest) == "3 more: 3 to watch"
-    assert incidents.needs(found) == "c0 is late. 7 things need you now, 3 to watch"
+    assert incident_list.needs(found) == "c0 is late. 7 things need you now, 3 to watch"
     quiet = incidents.of_rows(alerts(*few))
     assert overview_view_model.shown(quiet) == (quiet, [])
     flood = [{"fingerprint": f"c{number}", "severity": "critical"} for number in range(12)]

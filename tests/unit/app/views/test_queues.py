@@ -66,10 +66,10 @@ def test_the_headline(rows: list[dict[str, Any]], title: str) -> None:
     assert queues_view_model.sentence(queues(*rows))[0] == title
 
 
-def grown(*depths: int | None, **given: Any) -> pl.DataFrame:
-    """A queue whose depth at polls a minute apart was as given, the last one now."""
+def grown(*depths: int | None, seconds: float = 60, **given: Any) -> pl.DataFrame:
+    """A queue whose depth at polls so far apart was as given, the last one now."""
     polls = [
-        polled({"ready": ready, "observed_at": NOW - timedelta(minutes=ago), **given})
+        polled({"ready": ready, "observed_at": NOW - ago * timedelta(seconds=seconds), **given})
         for ago, ready in enumerate(reversed(depths))
     ]
     return queues_view_model.with_growth(polls[0], pl.concat(polls))
@@ -89,12 +89,25 @@ def grown(*depths: int | None, **given: Any) -> pl.DataFrame:
         pytest.param((300,), None, False, id="one poll"),
     ],
 )
-def test_a_queue_grows_where_more_waits_all_the_time(
+def test_a_queue_grows_where_more_waits_on_average_and_it_does_not_swing(
     depths: tuple[int | None, ...], growth: float | None, grows: bool
 ) -> None:
     found = grown(*depths)
     assert found["growth_per_second"].to_list() == [pytest.approx(growth) if growth else growth]
     assert found["grows"].to_list() == [grows]
+
+
+def test_slow_growth_is_seen_through_what_is_taken_in_batches() -> None:
+    """Given 25 messages a minute more and 20 taken at once, then it grows with each fall."""
+    step = 25 / 4
+    taken = (0, 15, 5, 20)
+    depths = [round(500 + step * poll - taken[poll % 4]) for poll in range(21)]
+    assert grown(*depths, seconds=15)["grows"].to_list() == [True]
+    swings = [round(500 - 3 * taken[poll % 4]) for poll in range(21)]
+    assert grown(*swings, seconds=15)["grows"].to_list() == [False]
+    found = grown(*depths, seconds=15, consumers=0, deliver_per_second=1.0)
+    (status,) = queues_view_model.table_rows(found, NOW, OPEN_ALERTS.empty)["status"].to_list()
+    assert status == [queues_view_model.FALLING_BEHIND.label], "although it is polled"
 
 
 @pytest.mark.parametrize(

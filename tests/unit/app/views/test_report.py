@@ -11,11 +11,11 @@ from zoneinfo import ZoneInfo
 import polars as pl
 import pytest
 
-from alerting.rules.lifecycle import State, Told
+from alerting.rules.lifecycle import Alert, State, Told, Worst
 from alerting.rules.model import AlertSeverity
 from app.data import present
 from app.data.context import View
-from app.data.late_hours import by_group, over_now, over_objective
+from app.data.late_hours import by_group, first_minute_between, over_now, over_objective
 from app.ui.incidents import Incident
 from app.ui.tables import csv
 from app.views.report import view_model
@@ -129,6 +129,9 @@ def test_the_week_names_the_last_minute_of_history(view: View) -> None:
         pytest.param([(3600, 9000, None), (60, 95, None)], 9000, id="minutes are not kept"),
         pytest.param([(3600, 9000, True), (60, 55, None)], 55, id="generated before"),
         pytest.param([(3600, 9000, True)], None, id="all of it generated"),
+        pytest.param(
+            [(3600, 180, True), (60, 130, None), (3600, 120, None)], 130, id="the end of an hour"
+        ),
     ],
 )
 def test_a_week_knows_the_first_moment_that_was_measured(
@@ -146,6 +149,30 @@ def test_a_week_knows_the_first_moment_that_was_measured(
         view.lake.append(CLUSTER_HISTORY, pl.DataFrame(written))
     found = over_objective(view, now - timedelta(days=7), view.now).first
     assert found == (None if first is None else now - timedelta(minutes=first))
+
+
+@pytest.mark.parametrize(
+    ("hours", "minutes"),
+    [
+        pytest.param([], (0, 168), id="no hour is over yet"),
+        pytest.param([(0, None), (1, None)], (0, 1), id="all of the week"),
+        pytest.param([(9, None), (10, None)], (8, 10), id="from the ninth hour on"),
+        pytest.param([(8, True), (9, None)], (8, 10), id="generated before"),
+        pytest.param([(8, True), (9, True)], (9, 168), id="all of it generated"),
+    ],
+)
+def test_the_first_minute_is_looked_for_where_it_can_be(
+    hours: list[tuple[int, bool | None]], minutes: tuple[int, int]
+) -> None:
+    def hour(number: int) -> datetime:
+        return START + timedelta(hours=number)
+
+    rows = pl.DataFrame(
+        [(hour(number), generated) for number, generated in hours],
+        schema={"window_start": pl.Datetime("us", "UTC"), "generated": pl.Boolean},
+        orient="row",
+    )
+    assert first_minute_between(rows, START, END) == tuple(map(hour, minutes))
 
 
 @pytest.mark.parametrize(
@@ -323,6 +350,25 @@ def test_an_incident_is_named_by_what_it_was_while_it_catches_up() -> None:
     mends = replace(mends, before_mending=was)
     part = view_model.incident_part([Incident(cause=mends)], START, END)
     assert part.rows.select("what", "detail").row(0) == ("g stopped", "99 wait.")
+
+
+@pytest.mark.parametrize(
+    ("ended", "said"),
+    [
+        pytest.param(None, "3 lost.", id="it goes on"),
+        pytest.param(END.timestamp(), "It said: “3 lost.”", id="it is over"),
+    ],
+)
+def test_how_bad_an_incident_is_says_it_at_its_worst(ended: float | None, said: str) -> None:
+    loses = alert("g loses data", began=START.timestamp(), ended=ended, detail="3 lost.")
+    worst = Worst(at=START.timestamp() + 60, value=90.0, detail="90 lost.")
+
+    def detail_of(cause: Alert) -> str:
+        part = view_model.incident_part([Incident(cause=cause)], START, END)
+        return str(part.rows["detail"].item())
+
+    assert detail_of(replace(loses, worst=worst)) == "At worst it said: “90 lost.”"
+    assert detail_of(replace(loses, worst=replace(worst, detail="3 lost."))) == said
 
 
 def test_what_may_never_fire_is_no_incident() -> None:

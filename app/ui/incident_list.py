@@ -1,0 +1,254 @@
+"""Incidents as pages tell them: in words, as rows of a list, as bars of a timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta, tzinfo
+
+import polars as pl
+
+from alerting.inputs.frames import STALE_INTERVALS
+from alerting.rules.lifecycle import State
+from alerting.rules.matchers import Acknowledgement
+from alerting.rules.model import SEVERITIES, AlertSeverity
+from alerting.status.phrases import time_left
+from app.data.context import View
+from app.style.format import clock, count, duration, thin
+from app.style.theme import BadgeStyle
+from app.ui import routes
+from app.ui.alert_list import (
+    SEVERITY_BADGE_STYLES,
+    badge_style,
+    how_bad,
+    moment,
+    severity_style,
+)
+from app.ui.browser.items import Item, Target
+from app.ui.incidents import Incident
+
+MOST_SYMPTOMS = 40
+DEADLINE_SHOWN = timedelta(days=7)
+"""Later than that nobody acts on, and rates will have changed."""
+
+
+def numbers(found: Sequence[Incident]) -> str:
+    """Say how many need somebody: ``2 things need you now, 3 to watch, 1 pending``."""
+    now, watch = (
+        sum(1 for one in found if one.needs(severity))
+        for severity in (AlertSeverity.CRITICAL, AlertSeverity.WARNING)
+    )
+    pending = sum(1 for one in found if one.is_pending)
+    needs = (
+        f"{count(now, 'thing needs', 'things need')} you now"
+        if now
+        else "Nothing needs you now"
+        if watch or pending or any(one.is_recovering for one in found)
+        else "Nothing needs you"
+    )
+    more = ((watch, "to watch"), (pending, "pending"))
+    return ", ".join([needs, *(f"{number} {word}" for number, word in more if number)])
+
+
+def needs(found: Sequence[Incident]) -> str:
+    """Return the headline: what to act on first, as it comes, and how many need somebody."""
+    first = next((one.cause.what for one in found if one.needs(AlertSeverity.CRITICAL)), "")
+    return f"{first}. {numbers(found)}" if first else numbers(found)
+
+
+def subject(labels: Mapping[str, str], page: str | None, what: str) -> Target:
+    """Return where the thing of an alert is shown."""
+    named = {key: labels[key] for key in ("group", "topic", "name") if key in labels}
+    if page == routes.QUEUES and "cluster" in labels:
+        named["rabbitmq"] = labels["cluster"]
+    return Target(label=what, page=page or routes.ALERTS, parameters=named)
+
+
+def story(alert_id: str, label: str = "incident") -> Target:
+    """Return where the incident of an alert is told."""
+    return Target(label=label, page=routes.INCIDENT, parameters={"alert": alert_id})
+
+
+def span(incident: Incident, view: View) -> str:
+    """Write when an incident was: ``since 18:43``, or ``18:43, for 6 min``.
+
+    What was mended before it was over lasted so long: ``18:43, for 3 min, over after 6 min``.
+
+    One without a date of its own was so when it was first looked at; see ``beginning``.
+    """
+    began = clock(moment(incident.cause.began_at), view.zone, now=view.now)
+    if incident.ended_at is None:
+        return beginning(began, at_least=incident.began_before or incident.cause.since is None)
+    lasted = f"for {duration(incident.mended_at - incident.cause.began_at)}".replace(" ", "\u00a0")
+    if incident.mended_at == incident.ended_at:
+        return f"{began}, {lasted}"
+    over = duration(incident.ended_at - incident.cause.began_at).replace(" ", "\u00a0")
+    return f"{began}, {lasted}, over after {over}"
+
+
+def beginning(began: str, *, at_least: bool) -> str:
+    """Write since when something is so, which may be since earlier: never like a deadline."""
+    return f"{began} or before" if at_least else f"since {began}"
+
+
+def last_seen(at: datetime | None, now: datetime, zone: tzinfo, interval_seconds: float) -> str:
+    """Say when an open alert was last found to be so; nothing where that is now.
+
+    An alert stays open for a while after that, or while nothing is known of its subject: what it
+    says is then no longer so, or not known.
+    """
+    if at is None or now - at <= timedelta(seconds=STALE_INTERVALS * interval_seconds):
+        return ""
+    return f"last seen {clock(at, zone, now=now)}"
+
+
+def deadline(at: datetime | None, now: datetime) -> str:
+    """Say how soon unread messages are deleted; nothing where that is not known, or far away.
+
+    A deadline at the edge comes and goes with each evaluation: soon and now are one.
+    """
+    if at is None or at - now > DEADLINE_SHOWN:
+        return ""
+    return f"loses data {time_left((at - now).total_seconds())}"
+
+
+def loss(one: Incident, now: datetime, *, it: str = "") -> str:
+    """Say who loses data how soon: the cause itself, as ``it``, or the first that follows from it.
+
+    Nothing where that is not known, or far away.
+    """
+    said = deadline(moment(one.cause.deadline), now)
+    who = it
+    if said and not {"group", "name"} & one.cause.labels.keys():
+        dated = [
+            each for each in one.symptoms if each.deadline is not None and "group" in each.labels
+        ]
+        first = min(dated, key=lambda each: each.deadline or 0.0, default=None)
+        who = it if first is None else first.labels["group"]
+    return " ".join(filter(None, (who, said))) if said else ""
+
+
+def items(
+    found: Iterable[Incident],
+    view: View,
+    *,
+    acknowledged: Mapping[str, Acknowledgement] | None = None,
+    silenced: frozenset[str] = frozenset(),
+    stored: bool = True,
+) -> list[Item]:
+    """Return incidents as rows of a list, their symptoms folded.
+
+    Args:
+        found: The incidents.
+        view: The frame of the page.
+        acknowledged: Acknowledgements by alert.
+        silenced: The ids of alerts that are silenced.
+        stored: Whether the alert store knows them: then each leads to its incident.
+    """
+    rows = []
+    for one in found:
+        cause, what = one.cause, thin(one.cause.what)
+        lines = symptoms_of(one)
+        by = (acknowledged or {}).get(cause.id)
+        target = subject(cause.labels, cause.page, what)
+        cluster = cause.labels.get("cluster", view.cluster)
+        if cluster != view.cluster and cluster not in view.sources_beside:
+            named = {**target.parameters, "cluster": cluster}
+            target = Target(label=target.label, page=target.page, parameters=named)
+        at = moment(cause.last_true_at)
+        # What recovers is not so any more, however short a while ago it was.
+        interval = 0.0 if one.is_recovering else view.evaluated_every_seconds
+        seen = "" if cause.state is State.RESOLVED else last_seen(at, view.now, view.zone, interval)
+        notes = [
+            text
+            for text, is_so in (
+                (seen or loss(one, view.now), one.ended_at is None),
+                (f"{SEVERITY_BADGE_STYLES[cause.severity].word} if it lasts", one.is_pending),
+                (f"in {cluster}", cluster != view.cluster),
+                (f"{by.author} looks after it" if by else "", by is not None),
+                ("silenced", cause.id in silenced),
+                ("no data", cause.no_data_since is not None),
+                ("came back " + count(cause.flaps, "time"), cause.flaps > 0),
+                ("over", one.ended_at is not None),
+            )
+            if is_so and text
+        ]
+        if cause.state is State.RESOLVED and one.ended_at is None:
+            notes.append(what_goes_on(one))
+        rows.append(
+            Item(
+                id=cause.id,
+                badge=badge_of(one),
+                what=what,
+                when=span(one, view),
+                why=thin(how_bad(cause, is_over=one.ended_at is not None)),
+                until=", ".join(notes),
+                # What to do about it was to be done while it lasted.
+                step=cause.step if one.ended_at is None else "",
+                link=target,
+                links=[story(cause.id)] if stored else [],
+                more_label=folded(len(lines)),
+                more=limited(lines),
+            )
+        )
+    return rows
+
+
+def badge_of(one: Incident) -> BadgeStyle:
+    """Return how an incident is marked; what is over by how bad it was."""
+    if one.ended_at is not None:
+        return severity_style(one.cause.severity, is_over=True)
+    return badge_style(one.cause.severity, one.cause.state, recovers=one.is_recovering)
+
+
+def what_goes_on(one: Incident) -> str:
+    """Say of a cause that is over what keeps its incident open."""
+    fires = [each for each in one.symptoms if each.state is State.FIRING]
+    recover = all(each.is_recovering for each in fires)
+    return f"over, its symptoms {'recover' if recover else 'go on'}"
+
+
+def symptoms_of(one: Incident) -> list[str]:
+    """Return a line for each symptom; two rules may say the same of one thing."""
+    return list(dict.fromkeys(thin(f"{each.what}: {each.detail}") for each in one.symptoms))
+
+
+def folded(number: int) -> str:
+    """Name the symptoms that are folded away; nothing where there are none."""
+    return count(number, "symptom") if number else ""
+
+
+def limited(lines: Sequence[str]) -> list[str]:
+    """Return the first lines, and how many more there are."""
+    if len(lines) <= MOST_SYMPTOMS:
+        return list(lines)
+    return [*lines[:MOST_SYMPTOMS], f"and {len(lines) - MOST_SYMPTOMS} more"]
+
+
+def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:
+    """Return incidents as bars of a timeline: causes, each with a bar for all its symptoms."""
+    rows = []
+    for one in found:
+        cause = one.cause
+        rows.append(_bar(cause.what, cause.severity, cause.began_at, cause.resolved_at, now))
+        if one.symptoms:
+            ends = [each.resolved_at for each in one.symptoms]
+            last = None if None in ends else max(end for end in ends if end is not None)
+            first = min(each.began_at for each in one.symptoms)
+            worst = min((each.severity for each in one.symptoms), key=SEVERITIES.index)
+            label = f"  ↳ {count(len(symptoms_of(one)), 'symptom')} of {cause.what}"
+            rows.append(_bar(label, worst, first, last, now))
+    time = pl.Datetime("us", "UTC")
+    return pl.DataFrame(
+        rows, schema={"what": pl.String(), "severity": pl.String(), "from": time, "to": time}
+    )
+
+
+def _bar(
+    what: str, severity: AlertSeverity, began: float, ended: float | None, now: datetime
+) -> dict[str, object]:
+    return {
+        "what": what,
+        "severity": severity.value,
+        "from": moment(began),
+        "to": moment(ended) or now,
+    }

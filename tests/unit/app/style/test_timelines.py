@@ -1,0 +1,46 @@
+"""Timelines: a bar for what lasted, and its severity."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import polars as pl
+import pytest
+
+from app.style.charts.base import ChartEvent
+from app.style.charts.timelines import timeline_chart
+from app.style.theme import LIGHT
+from tests.unit.app.style.test_charts import AXIS, START
+
+
+@pytest.mark.parametrize(
+    ("is_narrow", "label"), [(False, "Broker 2 is missing"), (True, "Broker 2 is m…")]
+)
+def test_names_of_a_timeline_leave_most_of_a_phone_to_its_bars(is_narrow: bool, label: str) -> None:
+    time = AXIS.start + timedelta(minutes=5)
+    rows = pl.DataFrame(
+        {"what": ["Broker 2 is missing", "short"], "severity": ["critical"] * 2}
+    ).with_columns(pl.lit(time).alias("from"), pl.lit(AXIS.end).alias("to"))
+    made = timeline_chart(rows, axis=AXIS, palette=LIGHT, is_narrow=is_narrow)
+    assert list(made.layout.yaxis.ticktext) == [label, "short"]
+    assert list(made.layout.yaxis.tickvals) == list(made.data[0].y)
+
+
+def test_labels_of_marks_lie_above_the_bars_of_a_timeline() -> None:
+    bars = pl.DataFrame(
+        {"what": ["a", "b"], "severity": "info", "from": [START] * 2, "to": [AXIS.end] * 2}
+    )
+    for events, top in (((), 1.5), ((ChartEvent(at=START, text="broker 2 is missing"),), 2.5)):
+        made = timeline_chart(bars, axis=replace(AXIS, events=events), palette=LIGHT)
+        assert made.layout.yaxis.range == (-0.5, top)
+
+
+def test_severities_of_a_timeline_differ_by_more_than_their_colour() -> None:
+    rows = pl.DataFrame(
+        {"what": ["a", "b", "c"], "severity": ["critical", "warning", "info"]}
+    ).with_columns(pl.lit(START).alias("from"), pl.lit(AXIS.end).alias("to"))
+    *bars_drawn, ends = timeline_chart(rows, axis=AXIS, palette=LIGHT).data
+    assert [one.name for one in bars_drawn] == ["● act now", "▲ watch", "i note"]
+    assert len({one.marker.pattern.shape for one in bars_drawn}) == 3
+    assert list(ends.x) == [AXIS.local(AXIS.start), AXIS.local(AXIS.end)]
