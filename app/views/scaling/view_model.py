@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -201,8 +202,8 @@ def history(view: View) -> None:
     )
 
 
-def first_of(rows: pl.DataFrame) -> dict[str, tuple[str, int | None]]:
-    """Return the reason and the number of the first advice on the consumers of each group.
+def first_of(rows: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return the first advice on the consumers of each group, by its name.
 
     Args:
         rows: Rows of ``recommendations``, in the order in which they are shown.
@@ -213,12 +214,7 @@ def first_of(rows: pl.DataFrame) -> dict[str, tuple[str, int | None]]:
     first = on_groups.sort(counted, maintain_order=True).unique(
         "subject", keep="first", maintain_order=True
     )
-    return {
-        subject: (reason, proposed if quantity == "consumers" else None)
-        for subject, reason, proposed, quantity in first.select(
-            "subject", "reason", "proposed", "quantity"
-        ).iter_rows()
-    }
+    return {row["subject"]: row for row in first.iter_rows(named=True)}
 
 
 def _expected(
