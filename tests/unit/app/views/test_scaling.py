@@ -254,3 +254,14 @@ def test_the_evidence_of_a_group_is_that_of_the_advice_on_its_consumers() -> Non
     found = view_model.first_of(frame(hot, ADD, replace(hot, subject="only hot")))
     assert (found["payments"]["proposed"], found["payments"]["reason"]) == (6, ADD.reason)
     assert found["only hot"]["quantity"] == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        pytest.param(30.0, "It is known once the polls cover 1 min.", id="just after a start"),
+        pytest.param(600.0, "The log ends of its partitions are unknown.", id="not read"),
+    ],
+)
+def test_what_arrives_in_partitions_is_unknown_for_a_reason(seconds: float, said: str) -> None:
+    assert view_model.why_no_rates(facts(six(seconds=seconds))) == said
