@@ -193,7 +193,7 @@ def deleted_in(row: Mapping[str, Any]) -> tuple[str, str, bool]:
     if left is None:
         return UNKNOWN, "by retention", False
     if left != NONE:
-        return duration(left), "by retention", left <= ACT_WITHIN_SECONDS
+        return duration(left) if left else "now", "by retention", left <= ACT_WITHIN_SECONDS
     if row["oldest_seconds"] == NONE:
         return NOTHING_WAITS, "", False
     return DASH, "redriven in time", False

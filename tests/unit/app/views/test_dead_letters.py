@@ -117,7 +117,7 @@ SOON = {"data_loss_at": at(7200), "data_loss_topic": "d"}
         pytest.param(
             {"status": "LOSING_DATA"},
             {"status": "LOSING_DATA"},
-            ("0 s", "by retention", True),
+            ("now", "by retention", True),
             id="now",
         ),
         pytest.param(
@@ -149,6 +149,8 @@ def test_dead_letters_are_deleted_when_who_redrives_them_is_too_late(
 def test_dead_letters_that_nobody_redrives_are_deleted_when_they_are_old() -> None:
     nobody = {"redrive_group": None, "unprocessed": None}
     assert view_model.deleted_in(of_table(nobody)) == ("23 h", "by retention", False)
+    past = of_table(nobody, now=2 * DAY)
+    assert view_model.deleted_in(past) == ("now", "by retention", True)
     unlimited = of_table({**nobody, "retention_seconds": None})
     assert view_model.deleted_in(unlimited) == ("unknown", "by retention", False)
 
