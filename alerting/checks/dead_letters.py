@@ -36,20 +36,19 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
     frames = given.frames
     if frames.newest(DEAD_LETTERS).is_empty():
         return
-    ratios = _ratios(frames)
+    ratios, window = _ratios(frames), duration(_ratio_seconds(frames))
     for row in dead_letter_rows(frames.rows(DEAD_LETTERS), TOPICS.empty).iter_rows(named=True):
         origin = f" of {row['origin']}" if row["origin"] else ""
         mostly = f", mostly {row['top_reason']}" if row["top_reason"] else ""
-        arriving = row["arrival_per_second"]
         failing = ratios.get((row["source"], row["name"]), _Failing())
-        measured = failing.measured
+        measured, arriving = failing.measured, failing.per_second
         who = f"{'An unknown share' if measured is None else share(measured)}{origin}"
         yield CheckResult(
             labels=_labels(given, row),
             value=failing.assumed,
             what=f"Dead letters arrive in {row['name']}",
             detail=f"{who} fail{mostly}"
-            + (f"; {rate(arriving)} arrive" if arriving else "")
+            + (f"; {rate(arriving)} arrive (means of {window})" if arriving else "")
             + ("." if row["redrive_group"] else "; nobody redrives them."),
             cause=row["top_reason"] or "",
             step="Look at the reasons, fix the cause, then redrive."
@@ -195,6 +194,11 @@ class _Failing(NamedTuple):
 
     measured: float | None = None
     assumed: float | None = None
+    per_second: float | None = None  # dead letters that arrive, over the same time
+
+
+def _ratio_seconds(frames: Frames) -> float:
+    return max(_RATIO_SECONDS, 4 * frames.interval_seconds)
 
 
 def _ratios(frames: Frames) -> dict[tuple[str, str], _Failing]:
@@ -203,10 +207,10 @@ def _ratios(frames: Frames) -> dict[tuple[str, str], _Failing]:
     Where dead letters arrive and the arrivals of the origin are unknown, it is assumed to be 1:
     nobody can say that they are few.
     """
-    length = max(_RATIO_SECONDS, 4 * frames.interval_seconds)
-    since = frames.at - timedelta(seconds=length)
+    since = frames.at - timedelta(seconds=_ratio_seconds(frames))
     window = frames.rows(DEAD_LETTERS).filter(pl.col("observed_at") >= since)
     held = pl.coalesce("log_end", "retained")
+    known_at = pl.col("observed_at").filter(held.is_not_null())
     found = (
         window.sort("observed_at")
         .group_by("source", "name")
@@ -214,12 +218,15 @@ def _ratios(frames: Frames) -> dict[tuple[str, str], _Failing]:
             pl.col("arrival_ratio").mean().alias("ratio"),
             held.drop_nulls().diff().clip(lower_bound=0).sum().alias("arrived"),
             held.drop_nulls().len().alias("known"),
+            ((known_at.last() - known_at.first()).dt.total_microseconds() / 1e6).alias("seconds"),
         )
     )
     ratios: dict[tuple[str, str], _Failing] = {}
-    for source, name, ratio, arrived, known in found.iter_rows():
+    for source, name, ratio, arrived, known, seconds in found.iter_rows():
         assumed = None if known < 2 else 1.0 if arrived else 0.0
-        ratios[source, name] = _Failing(ratio, assumed if ratio is None else ratio)
+        ratios[source, name] = _Failing(
+            ratio, assumed if ratio is None else ratio, arrived / seconds if seconds else None
+        )
     return ratios
 
 

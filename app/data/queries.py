@@ -9,6 +9,7 @@ address, so that two lakes in one process never mix.
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from math import ceil
 
@@ -116,11 +117,18 @@ def recent_of(
     return _kept(view, table, length, (key, name))
 
 
+def recent_of_several(view: View, table: Table, key: str, names: Collection[str]) -> pl.DataFrame:
+    """Return the rows of some series of a bronze table of the last minutes."""
+    if not names:
+        return table.empty
+    return _kept(view, table, SAMPLES_LENGTH, (key, *sorted(names)))
+
+
 def _kept(
     view: View,
     table: Table,
     length: timedelta,
-    only: tuple[str, str] | None = None,
+    only: tuple[str, ...] | None = None,
     *,
     every_cluster: bool = False,
 ) -> pl.DataFrame:
@@ -134,11 +142,14 @@ def _read(
     table: str,
     cluster: str | None,
     length: timedelta,
-    only: tuple[str, str] | None,
+    only: tuple[str, ...] | None,
     stamp: float,
     _view: View,
 ) -> pl.DataFrame:
-    predicates = [] if only is None else [pl.col(only[0]) == only[1]]
+    predicates = []
+    if only is not None:
+        column, (key, *names) = pl.col(only[0]), only[1:]
+        predicates = [column.is_in([key, *names]) if names else column == key]
     since = _view.now - length
     return _view.lake.read(TABLES[table], *predicates, since=since, cluster=cluster)
 

@@ -12,11 +12,14 @@ from lake.schemas.tables import RECOMMENDATIONS
 from lake.storage.store import Lake
 from scaling.advice.model import AdviceKind, AdviceSeverity
 
-_ROUND = timedelta(minutes=15)
-"""The job advises every ten minutes, and later when it is busy."""
+ADVISE_EVERY = timedelta(minutes=10)
+"""As long as the samples that advice is based on: none of them is passed over."""
+
+_ROUND = 1.5 * ADVISE_EVERY
+"""The job advises later when it is busy."""
 
 STANDS_FOR = timedelta(minutes=30)
-"""The job advises every ten minutes; what was confirmed longer ago says nothing about now."""
+"""What was confirmed longer ago says nothing about now."""
 
 IS_CHANGE = ~pl.col("kind").is_in([AdviceKind.KEEP.value, AdviceKind.UNKNOWN.value]) & (
     pl.col("severity") != AdviceSeverity.UNKNOWN

@@ -177,12 +177,24 @@ def _used_ratio(facts: GroupFacts, part: PartitionFacts) -> float | None:
 
 
 def _most_used(facts: GroupFacts) -> tuple[PartitionFacts, float] | None:
+    """Return the partition whose retention is used up most by what waits, and how much of it.
+
+    Dead letters are left out: they may bear the time of the message that failed, so that they are
+    old when they come, and who redrives them as fast is not near a loss.
+    """
     used = [
         (part, ratio)
         for part in facts.partitions
-        if part.status.subscribed and (ratio := _used_ratio(facts, part)) is not None
+        if part.status.subscribed
+        and not _are_dead_letters(facts, part)
+        and (ratio := _used_ratio(facts, part)) is not None
     ]
     return max(used, key=lambda found: found[1]) if used else None
+
+
+def _are_dead_letters(facts: GroupFacts, part: PartitionFacts) -> bool:
+    limits = facts.topics.get(part.status.topic)
+    return limits is not None and limits.kind == "dead letter"
 
 
 def _used(facts: GroupFacts, part: PartitionFacts, ratio: float) -> Recommendation:

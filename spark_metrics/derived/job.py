@@ -32,6 +32,7 @@ from lake.schemas.tables import (
     TOPIC_HISTORY,
 )
 from lake.storage.store import Lake
+from scaling.advice.stored_advice import ADVISE_EVERY
 from spark_metrics.arrivals import SPARK_ERRORS, cause
 from spark_metrics.derived import by_series, from_history, from_samples
 from spark_metrics.derived.advice import recommend
@@ -53,8 +54,6 @@ MOST_HOURS = 6
 CAPACITY_DAYS = 14
 SKEW_HOURS = 24
 EARLY_EVERY = timedelta(minutes=10)
-ADVISE_EVERY = timedelta(minutes=10)
-"""As long as the samples that advice is based on: none of them is passed over."""
 RETRY_AFTER = timedelta(minutes=10)
 """Time from the begin of a failed try to the next."""
 MAX_TIME_FRACTION = 0.1

@@ -104,6 +104,9 @@ def test_three_depths_of_dead_letters(open_page: Open, filled: Path) -> None:
     assert rows.loc["orders.dlq", "retained"] == 9120
     assert rows.loc["connect-sink-errors", "unprocessed"] == NONE, "nobody redrives: a dash"
     assert rows.loc["connect-sink-errors", "redrive_group"] == "nobody"
+    assert rows.loc["orders.dlq", "left_seconds"] == NONE, "redriven in time"
+    assert 0 < rows.loc["orders.dlq", "origin_ratio"] < 0.01
+    assert metric(test, "Deleted in") == DASH
     assert test.dataframe[1].value["reason"].to_list()[0] == "ValueError"
     test.selectbox(key="name").set_value("connect-sink-errors").run()
     calm(test)

@@ -117,8 +117,33 @@ def test_the_page_of_advice_lists_it_apart(open_page: Open, older: Path) -> None
     assert archive["badge"]["label"].endswith("older")
     assert archive["link"]["label"] == "archive: no advice yet on what it does now"
     assert "subject to keep as" not in said and "subjects to keep as" not in said
-    assert f"Given at {ROUND_BEFORE:%H:%M} and not at {GIVEN:%H:%M};" in said
-    assert "ten minutes ago" not in said
+    due = f"the next round is due at {GIVEN + timedelta(minutes=10):%H:%M}"
+    assert f"Withdrawn at {GIVEN:%H:%M}, given last at {ROUND_BEFORE:%H:%M}; {due}:" in said
+    (gone,) = (one for one in listed(test) if one["what"] == "billing")
+    assert gone["why"] == "It is not there now"
+    sessions = next(one for one in test.selectbox if one.key == "scaling-group")
+    sessions.set_value("sessions").run()
+    said = texts(test).replace("\\", "")
+    assert f"As of {GIVEN:%H:%M}: One partition gets most." in said
+
+
+def test_the_card_of_a_change_that_is_withdrawn_says_so(open_page: Open, older: Path) -> None:
+    test = open_page(older, "scaling", advice="group:billing:partition_bound:0")
+    calm(test)
+    said = texts(test).replace("\\", "")
+    assert f"Withdrawn at {GIVEN:%H:%M}. It is not there now; the next round is due at" in said
+
+
+def test_a_subject_without_advice_says_when_it_was_last_given(open_page: Open, older: Path) -> None:
+    test = open_page(older, "scaling", advice="group:nobody:add_consumers:0")
+    calm(test)
+    assert "There is no advice on nobody now. The rows" in texts(test)
+
+
+def test_the_figures_of_a_card_say_when_they_were_measured(open_page: Open, older: Path) -> None:
+    test = open_page(older, "group", group="sessions")
+    calm(test)
+    assert f"as of {GIVEN:%H:%M}" in [one.value for one in test.caption]
 
 
 def test_a_topic_has_the_advice_on_its_hot_partitions_first(open_page: Open, older: Path) -> None:

@@ -145,7 +145,12 @@ def summary(rows: pl.DataFrame) -> str:
 
 
 def card(
-    advice: Recommendation, *, key: str, link: str | None = None, older: Overtaken | None = None
+    advice: Recommendation,
+    *,
+    key: str,
+    link: str | None = None,
+    older: Overtaken | None = None,
+    as_of: str = "",
 ) -> None:
     """Draw a recommendation with its evidence, what may go wrong and the lines to run.
 
@@ -154,6 +159,7 @@ def card(
         key: The card's name on the page.
         link: The page of its subject; None: this page is.
         older: What is newer than the advice, which is subdued then.
+        as_of: When its figures were measured, where what stands beside the card is newer.
     """
     say = st.markdown if older is None else st.caption
     said = escape(headline(advice, older))
@@ -164,6 +170,13 @@ def card(
         ):
             st.markdown(title, width="content")
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
+                if as_of:
+                    st.caption(
+                        as_of,
+                        width="content",
+                        help="The figures of this advice were measured then; the status beside it "
+                        "is newer.",
+                    )
                 if link is not None:
                     routes.link(
                         link,

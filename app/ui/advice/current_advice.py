@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import polars as pl
 import streamlit as st
@@ -27,13 +28,21 @@ from lake.schemas.tables import RECOMMENDATIONS
 from lake.storage.store import Lake
 from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
 from scaling.advice.model import AdviceKind, AdviceSeverity, Subject
-from scaling.advice.stored_advice import IS_CHANGE, Standing, most_urgent_first, standing
+from scaling.advice.stored_advice import (
+    ADVISE_EVERY,
+    IS_CHANGE,
+    Standing,
+    most_urgent_first,
+    standing,
+)
 from scaling.evaluate import evaluate
 from scaling.facts.group_facts import GroupFacts
 from scaling.facts.lake_reader import read_group
 
 EVALUATED_AGAIN_AFTER = timedelta(minutes=1)
 _AGE_SHOWN = timedelta(minutes=5)
+_AS_NEW = timedelta(minutes=1)
+"""Figures that are no older stand beside a status as if they were of now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +56,14 @@ class CurrentAdvice:
     is_pending: bool = False
     is_left_out: bool = False
     errors: tuple[LakeError, ...] = ()
+
+    @property
+    def next_at(self) -> datetime | None:
+        """When it is due to be given anew; None: there is none yet."""
+        if self.as_of is None:
+            return None
+        is_given = self.as_of == self.given_at
+        return self.as_of + (ADVISE_EVERY if is_given else EVALUATED_AGAIN_AFTER)
 
 
 def read(view: View, group: str | None = None) -> CurrentAdvice:
@@ -260,6 +277,17 @@ def words(given: CurrentAdvice, view: View) -> str:
     return f"{when}, here: the history service {last}."
 
 
+def as_of(row: Mapping[str, Any], view: View) -> str:
+    """Say when the figures of a row of ``recommendations`` were measured.
+
+    Nothing where they are as new as the status beside them.
+    """
+    at = row["confirmed_at"]
+    if view.now - at < _AS_NEW:
+        return ""
+    return f"as of {clock(at, view.zone, now=view.now)}"
+
+
 def draw(view: View, kind: Subject, subject: str) -> None:
     """Draw the advice on one subject."""
     given = read(view, subject if kind is Subject.GROUP else None)
@@ -277,6 +305,7 @@ def draw(view: View, kind: Subject, subject: str) -> None:
             key=f"{kind}-advice-{position}",
             link=routes.GROUP if position < hot.height else None,
             older=now_known.overtakes(row, zone=view.zone, now=view.now),
+            as_of=as_of(row, view),
         )
     if about.is_empty() and not given.is_pending:
         components.nothing("There is no advice on it yet.", icon=":material/hourglass:")

@@ -1,6 +1,5 @@
 """What fails, why, and who will look?"""
 
-import polars as pl
 import streamlit as st
 
 from app.data import history_queries, present, queries
@@ -13,9 +12,8 @@ from app.ui.frame import status_bar
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.dead_letters import view_model
-from lake.schemas.current import TOPIC_STATUS
-from lake.schemas.tables import DEAD_LETTERS
-from scaling.advisers.retention import ACT_WITHIN_SECONDS
+from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
+from lake.schemas.tables import DEAD_LETTERS, PARTITIONS
 
 view = current()
 with components.required("The dead letters cannot be shown"):
@@ -40,11 +38,15 @@ if rows.is_empty():
     )
     st.stop()
 
-origins = pl.DataFrame(schema={"topic": pl.String, "arrival": pl.Float64})
+samples, groups, partitions = PARTITIONS.empty, GROUP_STATUS.empty, GROUP_PARTITION_STATUS.empty
 with components.guarded():
-    topics = present.rows(view, TOPIC_STATUS)
-    origins = topics.select("topic", pl.col("arrival_per_second").alias("arrival"))
-table = view_model.table_rows(rows, origins, view.now)
+    named = rows["origin"].drop_nulls().unique().to_list()
+    samples = queries.recent_of_several(view, PARTITIONS, "topic", named)
+with components.guarded():
+    groups = present.rows(view, GROUP_STATUS)
+    partitions = present.rows(view, GROUP_PARTITION_STATUS)
+origins = view_model.origin_rates(samples, rows)
+table = view_model.table_rows(rows, origins, groups, partitions, view.now)
 components.headline(*map(escape, view_model.sentence(rows)))
 
 tables.show(
@@ -52,14 +54,24 @@ tables.show(
     {
         "name": Column("topic", width=170, opens=(routes.DEAD_LETTERS, "name")),
         "arrival_per_second": Column(
-            "arriving", "rate", width=74, help="Mean of the last five minutes."
+            "arriving",
+            "rate",
+            width=74,
+            help="Mean of the last five minutes; it takes two polls to be known.",
         ),
         "origin_ratio": Column(
-            "of its origin", "share", width=90, help="Arrivals against those of its origin."
+            "of its origin",
+            "share",
+            width=90,
+            help="Arrivals against those of its origin in the same five minutes.",
         ),
         "top_reason": Column("mostly", width=160),
         "left_seconds": Column(
-            "deleted in", "duration", width=84, help="When retention reaches the oldest one."
+            "deleted in",
+            "duration",
+            width=84,
+            help="When retention reaches the oldest one that waits, at the present rates; a dash "
+            "where nothing waits, or the redrive group reads it before that.",
         ),
         "unprocessed": Column(
             "unprocessed",
@@ -70,7 +82,10 @@ tables.show(
         "redrive_group": Column("redrive group", unknown="nobody", width=120),
         "retained": Column("retained", "count", width=76, help="Log end minus log start."),
         "oldest_seconds": Column(
-            "oldest", "duration", width=66, help="Age of the oldest one that nobody has redriven."
+            "oldest",
+            "duration",
+            width=66,
+            help="Age of the oldest one that nobody has redriven; a dash where nothing waits.",
         ),
         "origin": Column("origin", width=84),
         "found_by": Column("found by"),
@@ -111,25 +126,31 @@ with st.grid(6, min_column_width=124, gap="small"):
         delta="in the topic",
         help_text="Log end − log start.",  # noqa: RUF001 (a minus sign)
     )
-    components.tile("Arriving", per_minute(row["arrival_per_second"]), delta="last 5 min")
+    arriving = row["arrival_per_second"]
+    components.tile(
+        "Arriving",
+        per_minute(arriving),
+        delta="last 5 min" if arriving is not None else view_model.why_no_rate(row),
+    )
     components.tile(
         "Of its origin",
         share(row["origin_ratio"]),
         delta=escape(row["origin"] or "origin unknown"),
-        help_text="Arrivals here against arrivals in the topic that they come from.",
+        help_text="Arrivals here against arrivals in the topic that they come from, in the same "
+        "five minutes.",
     )
     components.tile(
         "Oldest",
-        duration(row["oldest_seconds"]),
+        view_model.age_of_oldest(row["oldest_seconds"]),
         delta="unprocessed" if row["redrive_group"] else "retained",
     )
+    value, clause, is_near = view_model.deleted_in(row)
     components.tile(
         "Deleted in",
-        duration(row["left_seconds"]),
-        delta="by retention",
-        colour="red"
-        if row["left_seconds"] is not None and row["left_seconds"] <= ACT_WITHIN_SECONDS
-        else "off",
+        value,
+        delta=clause,
+        colour="red" if is_near else "off",
+        help_text="When retention reaches the oldest one that waits, at the present rates.",
     )
 
 arrived = view_model.by_exception(DEAD_LETTERS.empty, 60.0)

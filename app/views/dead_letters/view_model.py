@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from shlex import quote
 from typing import Any
 
 import polars as pl
 
-from alerting.inputs.facts import short_class
+from alerting.current.topics import arrivals
+from alerting.inputs.facts import RATE_SECONDS, short_class
+from alerting.inputs.frames import KAFKA
+from alerting.status.model import LATE, Status
 from app.data.history import TIME
-from app.style.format import count, exact, per_minute
-from app.ui.tables import NONE
+from app.style.format import UNKNOWN, count, duration, exact, per_minute
+from app.ui.incidents import DEADLINE_SHOWN
+from app.ui.tables import DASH, NONE
+from scaling.advisers.retention import ACT_WITHIN_SECONDS
+
+NOTHING_WAITS = "nothing waits"
+AFTER_A_POLL = "known after the next poll"
+"""When a rate that was seen by one poll alone will be known."""
 
 
 def sentence(rows: pl.DataFrame) -> tuple[str, str]:
@@ -31,7 +41,9 @@ def sentence(rows: pl.DataFrame) -> tuple[str, str]:
     waiting = owned["unprocessed"].drop_nulls()
     if owned.height:
         missing = owned.height - waiting.len()
-        text = f"{exact(int(waiting.sum()))} wait to be redriven" if waiting.len() else ""
+        number = int(waiting.sum())
+        who = f"{exact(number)} wait" if number else NOTHING_WAITS
+        text = f"{who} to be redriven" if waiting.len() else ""
         if missing:
             text += f"{', ' if text else ''}{count(missing, 'topic')} with an unknown depth"
         parts.append(text)
@@ -39,20 +51,65 @@ def sentence(rows: pl.DataFrame) -> tuple[str, str]:
     if alone.height:
         verb = "has" if alone.height == 1 else "have"
         parts.append(f"{count(alone.height, 'topic')} {verb} no redrive group: nobody looks")
-    return title, "; ".join(parts) + "." if parts else ""
+    is_new = pl.col("arrival_per_second").is_null() & pl.col("log_end").is_not_null()
+    if new := rows.filter(is_new).height:
+        parts.append(f"what arrives in {count(new, 'topic')} is {AFTER_A_POLL}")
+    said = "; ".join(parts)
+    return title, f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
-def table_rows(rows: pl.DataFrame, topics: pl.DataFrame, now: datetime) -> pl.DataFrame:
-    """Add what the table shows: shares, ages, what is left of the retention.
+def origin_rates(partitions: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return how fast messages arrive in each topic, over the time that dead letters are counted.
 
-    Topics (``topic``, ``arrival``) are all of them, for the share of the origin.
+    Args:
+        partitions: Rows of ``partitions`` of the last minutes.
+        rows: Rows of ``dead_letter_rows``.
+
+    Returns:
+        ``topic`` and ``arrival_per_second``: null where that of a partition is not known.
     """
+    end = pl.lit(rows["observed_at"].max())
+    start = end - timedelta(seconds=RATE_SECONDS)
+    within = partitions.filter(pl.col("observed_at").is_between(start, end))
+    key, rate = ["topic", "partition"], pl.col("arrival_per_second")
+    return (
+        within.select(key)
+        .unique()
+        .join(arrivals(within), on=key, how="left")
+        .group_by("topic")
+        .agg(pl.when(rate.null_count() == 0).then(rate.sum()).alias("arrival_per_second"))
+    )
+
+
+def table_rows(
+    rows: pl.DataFrame,
+    origins: pl.DataFrame,
+    groups: pl.DataFrame,
+    partitions: pl.DataFrame,
+    now: datetime,
+) -> pl.DataFrame:
+    """Add what the table shows: shares, ages, when retention deletes what waits.
+
+    Args:
+        rows: Rows of ``dead_letter_rows``.
+        origins: Rows of ``origin_rates``.
+        groups: Rows of ``group_status``; none: what redrive groups do is not known.
+        partitions: Rows of ``group_partition_status``.
+        now: The present.
+    """
+    waits = pl.coalesce("unprocessed", "retained") != 0
+    oldest_at = pl.coalesce("oldest_unprocessed_at", "oldest_retained_at")
+    left = _left_seconds(oldest_at, now, are_known=not groups.is_empty())
     return (
         rows.join(
-            topics.select(pl.col("topic").alias("origin"), pl.col("arrival").alias("of_origin")),
+            origins.select(
+                pl.col("topic").alias("origin"), pl.col("arrival_per_second").alias("of_origin")
+            ),
             on="origin",
             how="left",
         )
+        .join(_redrives(partitions), on=["redrive_group", "name"], how="left")
+        .join(_deadlines(groups), on="redrive_group", how="left")
         .with_columns(
             pl.when(pl.col("of_origin") > 0)
             .then(pl.col("arrival_per_second") / pl.col("of_origin"))
@@ -62,22 +119,91 @@ def table_rows(rows: pl.DataFrame, topics: pl.DataFrame, now: datetime) -> pl.Da
             .then(NONE)
             .otherwise(pl.col("unprocessed").cast(pl.Float64))
             .alias("unprocessed"),
-            pl.coalesce("oldest_unprocessed_at", "oldest_retained_at").alias("oldest_at"),
-        )
-        .with_columns(
-            _seconds(pl.lit(now) - pl.col("oldest_at")).alias("oldest_seconds"),
-            _seconds(
-                pl.col("oldest_at")
-                + pl.duration(microseconds=(pl.col("retention_seconds") * 1e6).cast(pl.Int64))
-                - pl.lit(now)
-            ).alias("left_seconds"),
+            _unless_none(waits, _seconds(pl.lit(now) - oldest_at)).alias("oldest_seconds"),
+            _unless_none(waits, left).alias("left_seconds"),
         )
         .sort("arrival_per_second", "name", descending=[True, False], nulls_last=True)
     )
 
 
+def _redrives(partitions: pl.DataFrame) -> pl.DataFrame:
+    """Return which groups are late on which topics, or lose messages of them."""
+    status = pl.col("status")
+    return (
+        partitions.filter("is_subscribed")
+        .group_by(pl.col("group").alias("redrive_group"), pl.col("topic").alias("name"))
+        .agg(
+            status.is_in([one.value for one in LATE]).any().alias("is_late"),
+            (status == Status.LOSING_DATA.value).any().alias("loses"),
+        )
+    )
+
+
+def _deadlines(groups: pl.DataFrame) -> pl.DataFrame:
+    return groups.select(
+        pl.col("group").alias("redrive_group"),
+        pl.col("status").alias("redrive_status"),
+        "data_loss_at",
+        "data_loss_topic",
+    )
+
+
+def _left_seconds(oldest_at: pl.Expr, now: datetime, *, are_known: bool) -> pl.Expr:
+    """Return when retention deletes the oldest that waits; ``NONE``: it is read before that.
+
+    Where somebody reads, that is the deadline of the group that redrives, as every page tells it.
+    """
+    kept = pl.duration(microseconds=(pl.col("retention_seconds") * 1e6).cast(pl.Int64))
+    status, left = pl.col("redrive_status"), _seconds(pl.col("data_loss_at") - pl.lit(now))
+    nobody_reads = pl.col("redrive_group").is_null() | (status.is_null() & pl.lit(are_known))
+    return (
+        pl.when(nobody_reads)
+        .then(_seconds(oldest_at + kept - pl.lit(now)))
+        .when(pl.col("loses"))
+        .then(0.0)
+        .when(pl.col("data_loss_topic") == pl.col("name"))
+        .then(pl.when(left <= DEADLINE_SHOWN.total_seconds()).then(left).otherwise(NONE))
+        # Its first deadline is of another topic, or nobody can tell.
+        .when(status.is_null() | (status == Status.UNKNOWN.value) | pl.col("is_late"))
+        .then(None)
+        .otherwise(NONE)
+    )
+
+
+def _unless_none(waits: pl.Expr, value: pl.Expr) -> pl.Expr:
+    return pl.when(waits.eq_missing(False)).then(NONE).otherwise(value)
+
+
 def _seconds(length: pl.Expr) -> pl.Expr:
     return (length.dt.total_milliseconds() / 1000).clip(lower_bound=0)
+
+
+def age_of_oldest(seconds: float | None) -> str:
+    """Write the age of the oldest dead letter that waits."""
+    return NOTHING_WAITS if seconds == NONE else duration(seconds)
+
+
+def deleted_in(row: Mapping[str, Any]) -> tuple[str, str, bool]:
+    """Say when retention deletes the oldest that waits, in a word and a clause, and if it is near.
+
+    Args:
+        row: A row of ``table_rows``.
+    """
+    left = row["left_seconds"]
+    if left is None:
+        return UNKNOWN, "by retention", False
+    if left != NONE:
+        return duration(left) if left else "now", "by retention", left <= ACT_WITHIN_SECONDS
+    if row["oldest_seconds"] == NONE:
+        return NOTHING_WAITS, "", False
+    return DASH, "redriven in time", False
+
+
+def why_no_rate(row: Mapping[str, Any]) -> str:
+    """Say why it is not known how fast dead letters arrive, or when it will be."""
+    if row["log_end"] is not None:
+        return AFTER_A_POLL
+    return "RabbitMQ does not tell" if row["source"] != KAFKA else "the log end is unknown"
 
 
 def by_exception(samples: pl.DataFrame, step_seconds: float) -> pl.DataFrame:

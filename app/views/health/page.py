@@ -163,7 +163,7 @@ with components.section(
         )
     else:
         tables.show(
-            view_model.job_rows(jobs, late),
+            view_model.job_rows(jobs, late, view.now),
             {
                 "job": Column("job", width=150),
                 "label": Column(
@@ -173,12 +173,20 @@ with components.section(
                     width=110,
                 ),
                 "started_at": Column("last run", "time"),
+                "due_at": Column(
+                    "due",
+                    "time",
+                    unknown=DASH,
+                    help="When the next hour has ended: derived works once for each. The others "
+                    "go on all the time.",
+                ),
                 "took_seconds": Column("took", "duration"),
                 "delay_seconds": Column(
                     "behind",
                     "duration",
                     unknown=DASH,
-                    help="Age of the newest sample in the history then; of late history, now.",
+                    help="Age of the newest sample in the history then; of late history, now. Of "
+                    "derived, how long it is overdue.",
                 ),
                 "rows_read": Column("samples read", "count"),
                 "late_rows": Column("too late", "count", help="They wait for a backfill."),

@@ -54,8 +54,10 @@ BADGE_STYLES: dict[str, BadgeStyle] = {
 }
 """How the states of sections look, worst first."""
 
-_HISTORY, _BEHIND = "history", "behind"
-"""The job that writes history, and its state while that is late."""
+_HISTORY, _HOURLY, _BEHIND = "history", "derived", "behind"
+"""The jobs that write history and what is derived from it, and their state while they are late."""
+_HISTORY_TAKES = timedelta(minutes=15)
+"""After an hour ended: until the history has all of it, and what is derived from it is written."""
 
 JOB_BADGE_STYLES: dict[str, BadgeStyle] = {
     **BADGE_STYLES,
@@ -64,7 +66,7 @@ JOB_BADGE_STYLES: dict[str, BadgeStyle] = {
         symbol="●",
         icon=":material/history:",
         colour="red",
-        meaning="Its newest minutes are missing.",
+        meaning="It is later than it should be: the newest of what it writes is missing.",
     ),
     "read": BadgeStyle(
         word="read",
@@ -228,45 +230,60 @@ def _downsampled(
     )
 
 
-def job_rows(jobs: pl.DataFrame, late: timedelta | None) -> pl.DataFrame:
+def job_rows(jobs: pl.DataFrame, late: timedelta | None, now: datetime) -> pl.DataFrame:
     """Return the newest run of each background job and what its runs of the day came to.
+
+    The job that derives from history works once an hour: it is due when the next hour has ended,
+    and behind only once the history had time to get that hour.
 
     Args:
         jobs: Rows of ``jobs``.
         late: How late the history is; None: it is not.
+        now: The present.
     """
-    rows = (
+    is_history, is_hourly = pl.col("job") == _HISTORY, pl.col("job") == _HOURLY
+    failed = pl.col("status") == "failed"
+    delay = pl.duration(microseconds=(pl.col("delay_seconds") * 1e6).cast(pl.Int64))
+    hour = pl.when(failed).then(timedelta()).otherwise(timedelta(hours=1))
+    overdue = (pl.lit(now) - pl.col("due_at")).dt.total_milliseconds() / 1000
+    late_seconds = pl.lit(None if late is None else late.total_seconds(), pl.Float64)
+    is_late = is_history & late_seconds.is_not_null()
+    behind = (
+        pl.when(is_late)
+        .then(late_seconds)
+        .when(is_hourly)
+        .then(pl.when(overdue > _HISTORY_TAKES.total_seconds()).then(overdue))
+        .otherwise("delay_seconds")
+    )
+    is_behind = is_late | (is_hourly & behind.is_not_null())
+    return (
         jobs.sort("started_at")
         .group_by("job", maintain_order=True)
         .agg(
             pl.all().last(),
             pl.len().alias("runs"),
-            (pl.col("status") == "failed").sum().alias("failures"),
+            failed.sum().alias("failures"),
         )
+        .with_columns(
+            pl.when(is_hourly).then(pl.col("finished_at") - delay + hour).alias("due_at"),
+            ((pl.col("finished_at") - pl.col("started_at")).dt.total_milliseconds() / 1000).alias(
+                "took_seconds"
+            ),
+        )
+        .with_columns(
+            pl.when(is_behind & ~failed).then(pl.lit(_BEHIND)).otherwise("status").alias("status"),
+            behind.alias("delay_seconds"),
+        )
+        .with_columns(
+            pl.col("status")
+            .map_elements(
+                lambda status: [JOB_BADGE_STYLES.get(status, theme.UNSURE).label],
+                return_dtype=pl.List(pl.String),
+            )
+            .alias("label"),
+        )
+        .sort("job")
     )
-    if late is not None:
-        is_late = pl.col("job") == _HISTORY
-        rows = rows.with_columns(
-            pl.when(is_late & (pl.col("status") != "failed"))
-            .then(pl.lit(_BEHIND))
-            .otherwise("status")
-            .alias("status"),
-            pl.when(is_late)
-            .then(pl.lit(late.total_seconds()))
-            .otherwise("delay_seconds")
-            .alias("delay_seconds"),
-        )
-    return rows.with_columns(
-        ((pl.col("finished_at") - pl.col("started_at")).dt.total_milliseconds() / 1000).alias(
-            "took_seconds"
-        ),
-        pl.col("status")
-        .map_elements(
-            lambda status: [JOB_BADGE_STYLES.get(status, theme.UNSURE).label],
-            return_dtype=pl.List(pl.String),
-        )
-        .alias("label"),
-    ).sort("job")
 
 
 def late_history(jobs: pl.DataFrame, late: timedelta, now: datetime) -> tuple[str, str]:

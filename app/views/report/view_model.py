@@ -284,16 +284,21 @@ def headline(parts: Mapping[str, Part], measured: str = "") -> tuple[str, str]:
             are = "is" if over_now == 1 else "are"
             who = "It is" if over == 1 else f"{exact(over_now)} of them {are}"
             more.append(f"{who} over it now.")
-    if "advice" in parts:
-        advice = parts["advice"]
-        followed = int(advice.rows["is_followed"].sum())
-        said.append(
-            f"{exact(followed)} of the newest {advice.rows.height} pieces of advice followed"
-            if advice.total is not None and advice.total > advice.rows.height
-            else f"{count(followed, 'piece', 'pieces')} of advice followed"
-        )
+    if "advice" in parts and not parts["advice"].rows.is_empty():
+        said.append(_followed(parts["advice"]))
     sentence = ", ".join(said) if said else "the week is not known"
     return f"{sentence[0].upper()}{sentence[1:]}", " ".join(more)
+
+
+def _followed(advice: Part) -> str:
+    """Say how much of the advice that was given was followed."""
+    followed = int(advice.rows["is_followed"].sum())
+    if advice.total is not None and advice.total > advice.rows.height:
+        number = exact(followed) if followed else "none"
+        return f"{number} of the newest {advice.rows.height} pieces of advice followed"
+    if followed:
+        return f"{count(followed, 'piece', 'pieces')} of advice followed"
+    return "no advice was followed"
 
 
 _CSS = """body{font:14px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}

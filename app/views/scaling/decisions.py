@@ -11,7 +11,7 @@ import polars as pl
 
 from alerting.status.model import Status
 from alerting.status.phrases import in_steps
-from app.style.format import clock, thin
+from app.style.format import clock, exact, thin
 from app.ui import group_list, incident_list, routes
 from app.ui.advice import advice_cards
 from app.ui.advice.overtaken import Known, Overtaken, is_folded
@@ -25,6 +25,7 @@ from scaling.advice.model import (
     Recommendation,
     Subject,
 )
+from scaling.advice.stored_advice import IS_CHANGE
 
 PARAMETER = "advice"
 """The parameter of the address that names the chosen row."""
@@ -42,6 +43,7 @@ LOST = datetime.fromtimestamp(0, UTC)
 """The deadline of what is lost already: before all others, and never to come."""
 
 _WORDS = 14
+_SAID = 3
 _NONE: Mapping[str, Overtaken] = {}
 
 _FIGURES: Mapping[AdviceKind, tuple[str, ...]] = {
@@ -168,7 +170,7 @@ def items(
     picked: str | None,
     now: datetime,
     zone: tzinfo,
-    withdrawn: bool = False,
+    withdrawn: Mapping[str, str] | None = None,
 ) -> list[Item]:
     """Return rows of ``recommendations`` as rows of the table: one for each subject.
 
@@ -181,10 +183,11 @@ def items(
         picked: The name of the row whose card is shown.
         now: The present.
         zone: The viewer's zone.
-        withdrawn: Whether the newest round did not give this advice.
+        withdrawn: Why the newest round did not give this advice, by the names of rows; None: it
+            did.
     """
     found = []
-    word, at = ("last given", "confirmed_at") if withdrawn else ("advised", "valid_from")
+    word, at = ("advised", "valid_from") if withdrawn is None else ("last given", "confirmed_at")
     for about in rows.partition_by("subject_kind", "subject", maintain_order=True):
         names = [row_id(row) for row in about.iter_rows(named=True)]
         advice, *further = [from_row(row) for row in about.iter_rows(named=True)]
@@ -195,11 +198,11 @@ def items(
                 badge=advice_cards.badge_style(advice, newer),
                 what=advice.subject,
                 when=f"{word} {clock(about[at][0], zone, now=now)}",
-                why=_why(advice, newer),
+                why=_why(advice, newer) if withdrawn is None else withdrawn[names[0]],
                 until=_until(deadlines.get(advice.subject), now)
                 if advice.subject_kind is Subject.GROUP
                 else "",
-                step=_if_nothing(advice),
+                step=_if_nothing(advice) if withdrawn is None else "",
                 link=_card_of(advice_cards.headline(advice, newer), names[0]),
                 links=[
                     _card_of(advice_cards.change(one), name)
@@ -214,6 +217,52 @@ def items(
             )
         )
     return found
+
+
+def overtaken_line(rows: pl.DataFrame, older: Mapping[str, Overtaken]) -> str:
+    """Say which changes were overtaken, and by what; nothing where none was.
+
+    Args:
+        rows: Rows of ``recommendations`` that are no answer any more.
+        older: What is newer than advice, by the names of rows.
+    """
+    said = [
+        f"{advice.subject} ({advice_cards.change(advice)}) by {older[row_id(row)].now}"
+        for row in rows.filter(IS_CHANGE).iter_rows(named=True)
+        for advice in (from_row(row),)
+    ]
+    more = [f"{len(said) - _SAID} more"] if len(said) > _SAID else []
+    return f"Overtaken: {'; '.join([*said[:_SAID], *more])}." if said else ""
+
+
+def why_withdrawn(row: Mapping[str, Any], newest: pl.DataFrame) -> str:
+    """Say in a few words why a change is not advised any more.
+
+    Args:
+        row: A row of ``recommendations`` that the round before gave.
+        newest: The rows of the newest round, the most urgent first.
+    """
+    about = newest.filter(
+        pl.col("subject_kind") == row["subject_kind"], pl.col("subject") == row["subject"]
+    )
+    quantity, then = row["quantity"], row["current"]
+    counted = about.filter(pl.col("quantity") == quantity)["current"].drop_nulls()
+    if quantity and then is not None and counted.len() and counted[0] != then:
+        return f"It has {exact(counted[0])} {quantity} now, {exact(then)} then"
+    return next((why(from_row(one)) for one in about.iter_rows(named=True)), "It is not there now")
+
+
+def last_given(given: pl.DataFrame, asked: str) -> datetime | None:
+    """Return when a change was last advised on the subject that the address asks for.
+
+    Args:
+        given: Rows of ``recommendations`` of the last days.
+        asked: A row's name.
+    """
+    kind, subject = subject_of(asked)
+    about = given.filter(pl.col("subject_kind") == kind, pl.col("subject") == subject)
+    at = about["confirmed_at"].max()
+    return at if isinstance(at, datetime) else None
 
 
 def _until(deadline: datetime | None, now: datetime) -> str:

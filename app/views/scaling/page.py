@@ -1,6 +1,6 @@
 """What should I change, and what if I do not?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 import streamlit as st
@@ -9,7 +9,7 @@ from app.data import present
 from app.data.context import current
 from app.style.format import clock, count, escape, thin
 from app.ui import components
-from app.ui.advice import advice_cards, current_advice
+from app.ui.advice import advice_cards, advice_history, current_advice
 from app.ui.advice.overtaken import Known
 from app.ui.browser import items
 from app.ui.frame import empty_states, status_bar
@@ -67,7 +67,9 @@ row = decisions.chosen(every, asked)
 picked = None if row is None else decisions.row_id(row)
 
 
-def draw(listed: pl.DataFrame, key: str, alt: str, *, withdrawn: bool = False) -> None:
+def draw(
+    listed: pl.DataFrame, key: str, alt: str, *, gone: Mapping[str, str] | None = None
+) -> None:
     """Draw a row a subject; its links show the cards of what is advised on it."""
     subjects = listed.select("subject_kind", "subject").unique(maintain_order=True)
     shown = listed.join(
@@ -80,7 +82,7 @@ def draw(listed: pl.DataFrame, key: str, alt: str, *, withdrawn: bool = False) -
         picked=picked,
         now=view.now,
         zone=view.zone,
-        withdrawn=withdrawn,
+        withdrawn=gone,
     )
     items.draw(rows, view=view, key=key, alt=alt)
     if subjects.height > len(rows):
@@ -98,19 +100,35 @@ elif found.is_empty() and not errors and not given.is_pending and not given.is_l
         "No group and no topic is known yet: advice comes with the first polls.",
         icon=":material/hourglass:",
     )
+is_or_was = "was" if given.next_at is not None and given.next_at < view.now else "is"
+next_round = f"the next round {is_or_was} due at {clock(given.next_at, view.zone, now=view.now)}"
+newest = clock(given.as_of, view.zone, now=view.now)
+withdrawn = {
+    decisions.row_id(one): decisions.why_withdrawn(one, found)
+    for one in given.withdrawn.iter_rows(named=True)
+}
+if line := decisions.overtaken_line(overtaken, older):
+    st.caption(escape(thin(f"{line} {next_round[0].upper()}{next_round[1:]}.")))
 if asked is not None and row is None and not found.is_empty():
+    last = None
+    with components.guarded():
+        last = decisions.last_given(advice_history.given(view), asked)
+    said = f"; it was given last at {clock(last, view.zone, now=view.now)}" if last else ""
     components.nothing(
-        f"There is no advice on {escape(decisions.subject_of(asked)[1] or asked)} now; "
-        "the rows lead to what there is."
+        f"There is no advice on {escape(decisions.subject_of(asked)[1] or asked)} now{said}. "
+        "The rows lead to what there is."
     )
 if row is not None:
     advice = from_row(row)
     st.header(escape(advice.subject), anchor=False)
+    if why := withdrawn.get(decisions.row_id(row)):
+        st.caption(escape(f"Withdrawn at {newest}. {why}; {next_round}."))
     advice_cards.card(
         advice,
         key="chosen",
         link=decisions.LINKS.get(advice.subject_kind),
         older=older.get(decisions.row_id(row)),
+        as_of=current_advice.as_of(row, view),
     )
 if not overtaken.is_empty():
     with st.expander(
@@ -120,12 +138,14 @@ if not overtaken.is_empty():
             overtaken, "overtaken", "Advice on what has changed since; the next round advises anew"
         )
 if not given.withdrawn.is_empty():
-    before, newest = (
-        clock(at, view.zone, now=view.now)
-        for at in (given.withdrawn.item(0, "confirmed_at"), given.as_of)
+    before = clock(given.withdrawn.item(0, "confirmed_at"), view.zone, now=view.now)
+    st.caption(f"Withdrawn at {newest}, given last at {before}; {next_round}:")
+    draw(
+        given.withdrawn,
+        "withdrawn",
+        "Changes that are not advised any more, and why",
+        gone=withdrawn,
     )
-    st.caption(f"Given at {before} and not at {newest}; these go unless they are given again:")
-    draw(given.withdrawn, "withdrawn", "Changes that are not advised any more", withdrawn=True)
 if not unknown.is_empty():
     with st.expander(f"{unknown.height} cannot be evaluated"):
         draw(unknown, "unknown", "What nothing can be advised on, and why")
@@ -150,8 +170,10 @@ def draw_evidence(names: Sequence[str]) -> None:
         width=320,
         help="The groups in the order of their advice.",
     )
-    reason, proposed = view_model.first_of(every)[chosen]
-    st.caption(escape(thin(reason)))
+    about = view_model.first_of(every)[chosen]
+    measured = current_advice.as_of(about, view).replace("as of", "As of", 1)
+    st.caption(escape(thin(": ".join(filter(None, (measured, about["reason"]))))))
+    proposed = about["proposed"] if about["quantity"] == "consumers" else None
     with components.guarded():
         facts = current_advice.facts_of_group(view, chosen)
         if facts is None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 import streamlit as st
 
-from alerting.status.model import PartitionStatus
+from alerting.status.model import DEFAULT_STATUS_RULES, PartitionStatus
 from app.data import history_queries
 from app.data.context import View
 from app.data.history import History
 from app.style.charts.advice import Limit, Load, forecast_chart, load_chart, skew_chart
 from app.style.charts.base import Axis
 from app.style.charts.lines import Line, columns_chart
-from app.style.format import count, escape, rate
+from app.style.format import count, duration, escape, rate
 from app.ui import components, tables
 from app.ui.advice import advice_history, forecast
 from app.ui.advice.advice_cards import WORDS
@@ -45,7 +46,7 @@ def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
         if p.status.subscribed
     ]
     if all(one is None for _, one in rates):
-        lacking["What each partition gets"] = "Two polls are needed to tell a rate."
+        lacking["What each partition gets"] = why_no_rates(facts)
     else:
         figures["What each partition gets"] = lambda: _skew(view, facts, rates)
     with components.guarded():
@@ -201,8 +202,8 @@ def history(view: View) -> None:
     )
 
 
-def first_of(rows: pl.DataFrame) -> dict[str, tuple[str, int | None]]:
-    """Return the reason and the number of the first advice on the consumers of each group.
+def first_of(rows: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return the first advice on the consumers of each group, by its name.
 
     Args:
         rows: Rows of ``recommendations``, in the order in which they are shown.
@@ -213,12 +214,7 @@ def first_of(rows: pl.DataFrame) -> dict[str, tuple[str, int | None]]:
     first = on_groups.sort(counted, maintain_order=True).unique(
         "subject", keep="first", maintain_order=True
     )
-    return {
-        subject: (reason, proposed if quantity == "consumers" else None)
-        for subject, reason, proposed, quantity in first.select(
-            "subject", "reason", "proposed", "quantity"
-        ).iter_rows()
-    }
+    return {row["subject"]: row for row in first.iter_rows(named=True)}
 
 
 def _expected(
@@ -254,6 +250,14 @@ def _name(facts: GroupFacts, status: PartitionStatus) -> str:
     """Name a partition: by its number alone where the group reads one topic."""
     number = str(status.partition)
     return number if len(facts.subscribed) == 1 else f"{status.topic}-{number}"
+
+
+def why_no_rates(facts: GroupFacts) -> str:
+    """Say why it is not known how much arrives in the partitions of a group."""
+    needed = DEFAULT_STATUS_RULES.trend_seconds
+    if facts.status.numbers.span_seconds < needed:
+        return f"It is known once the polls cover {duration(needed)}."
+    return "The log ends of its partitions are unknown."
 
 
 def _why_not(facts: GroupFacts) -> str:

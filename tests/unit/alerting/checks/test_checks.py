@@ -19,7 +19,7 @@ from alerting.inputs.frames import Frames
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.lifecycle import Alert, State, advance
 from alerting.rules.model import AlertSeverity, Rule
-from alerting.status.phrases import duration, share
+from alerting.status.phrases import duration, rate, share
 from config.settings import LakeSettings
 from lake.schemas.current import GROUP_STATUS
 from lake.schemas.model import Table
@@ -392,3 +392,4 @@ def test_what_share_fails_is_said_only_where_it_is_known(ratio: float | None, sa
     (seen,) = CHECKS["dead_letter_ratio"].observe(CheckInput(frames=frames, classify=classified))
     assert seen.value == (1.0 if ratio is None else ratio)
     assert seen.detail.startswith(said)
+    assert f"; {rate(1 / 15)} arrive (means of 1 min)" in seen.detail, "of the same time"

@@ -165,6 +165,36 @@ def test_the_age_of_advice_is_said_once_it_matters(view: View, minutes: int, sai
     assert current_advice.words(given, view) == said
 
 
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        pytest.param(59, "", id="as new as the status"),
+        pytest.param(540, "as of 11:51", id="older"),
+        pytest.param(86400, "as of 22 Nov 12:00", id="of another day"),
+    ],
+)
+def test_figures_that_are_older_than_the_status_say_when_they_were_measured(
+    view: View, seconds: float, said: str
+) -> None:
+    row = {"confirmed_at": view.now - timedelta(seconds=seconds)}
+    assert current_advice.as_of(row, view) == said
+
+
+@pytest.mark.parametrize(
+    ("is_given", "minutes"),
+    [
+        pytest.param(True, 10, id="by the history service"),
+        pytest.param(False, 1, id="evaluated here"),
+    ],
+)
+def test_when_advice_is_due_to_be_given_anew(*, is_given: bool, minutes: int) -> None:
+    given = CurrentAdvice(
+        rows=recommendation_frame([]), as_of=GIVEN, given_at=GIVEN if is_given else None
+    )
+    assert given.next_at == GIVEN + timedelta(minutes=minutes)
+    assert replace(given, as_of=None).next_at is None
+
+
 def test_a_list_has_old_advice_with_its_age_and_a_step_has_none(view: View) -> None:
     given = view.now - timedelta(hours=2)
     advice = replace(ONE, cluster="east", kind=AdviceKind.START_CONSUMERS)

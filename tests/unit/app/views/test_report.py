@@ -282,7 +282,13 @@ def test_what_was_saved_is_counted_from_when_advice_was_followed() -> None:
     )
     assert some.note.endswith("These are the newest 2 of 1\u202f234.")
     said, _ = view_model.headline({"advice": some})
-    assert said == "0 of the newest 2 pieces of advice followed"
+    assert said == "None of the newest 2 pieces of advice followed"
+    none = replace(some, total=2)
+    assert view_model.headline({"advice": none})[0] == "No advice was followed"
+    nothing = replace(some, rows=some.rows.clear(), total=0)
+    incidents = view_model.incident_part([], START, END)
+    said, _ = view_model.headline({"incidents": incidents, "advice": nothing})
+    assert said == "0 incidents", "nothing was there to be followed"
 
 
 def test_the_document_loads_nothing_and_escapes_names() -> None:

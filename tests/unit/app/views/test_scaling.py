@@ -6,13 +6,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
+import pytest
 
 from alerting.checks.retention_deadline import Retention
 from alerting.status.phrases import time_left
 from app.data.context import View
 from app.ui.advice import advice_cards
 from app.ui.advice.overtaken import OLDER, Overtaken
-from app.views.scaling import decisions, what_if
+from app.views.scaling import decisions, view_model, what_if
 from lake.schemas.current import GROUP_STATUS
 from lake.schemas.tables import GROUP_HISTORY
 from scaling.advice.advice_table import recommendation_frame, recommendation_rows
@@ -181,3 +182,86 @@ def test_a_need_that_no_number_meets_is_said_not_drawn_as_nothing() -> None:
     assert drawn.rows() == [("steady (limits)", 3)]
     assert unmet == ["catch-up"]
     assert advice_cards.needs(replace(advice, evidence=()))[0].is_empty()
+
+
+ADD = Recommendation(
+    kind=AdviceKind.ADD_CONSUMERS,
+    cluster="east",
+    subject="payments",
+    severity=AdviceSeverity.WATCH,
+    confidence=Confidence.HIGH,
+    reason="More arrives than is consumed.",
+    quantity="consumers",
+    current=4,
+    proposed=6,
+)
+KEEP = replace(
+    ADD,
+    kind=AdviceKind.KEEP,
+    reason="The group keeps up: no reason to change its consumers.",
+    proposed=4,
+)
+
+
+def frame(*advice: Recommendation, at: datetime = NOW) -> pl.DataFrame:
+    return recommendation_frame(recommendation_rows(advice, at=at))
+
+
+@pytest.mark.parametrize(
+    ("newest", "why"),
+    [
+        pytest.param(
+            replace(KEEP, current=5, proposed=5), "It has 5 consumers now, 4 then", id="other count"
+        ),
+        pytest.param(
+            KEEP, "The group keeps up: no reason to change its consumers", id="the same count"
+        ),
+        pytest.param(replace(KEEP, subject="another"), "It is not there now", id="gone"),
+        pytest.param(
+            replace(KEEP, quantity="partitions", current=12),
+            "The group keeps up: no reason to change its consumers",
+            id="another quantity",
+        ),
+    ],
+)
+def test_a_change_that_is_withdrawn_says_why(newest: Recommendation, why: str) -> None:
+    rows = frame(ADD)
+    (row,) = rows.iter_rows(named=True)
+    said = {decisions.row_id(row): decisions.why_withdrawn(row, frame(newest))}
+    assert list(said.values()) == [why]
+    (item,) = decisions.items(rows, {}, picked=None, now=NOW, zone=UTC, withdrawn=said)
+    assert (item.why, item.when, item.step) == (why, "last given 00:00", "")
+
+
+def test_what_overtook_changes_stands_in_one_line() -> None:
+    rows = frame(ADD, KEEP, *(replace(ADD, subject=name) for name in ("a", "b", "c")))
+    newer = Overtaken(now="the number of its consumers: 3", given="00:00", is_void=True)
+    older = {decisions.row_id(row): newer for row in rows.iter_rows(named=True)}
+    said = decisions.overtaken_line(rows, older)
+    by = "(4 → 6 consumers) by the number of its consumers: 3"
+    assert said == f"Overtaken: payments {by}; a {by}; b {by}; 1 more."
+    assert decisions.overtaken_line(frame(KEEP), older) == "", "nothing to change is no loss"
+
+
+def test_when_advice_on_a_subject_was_last_given() -> None:
+    rows = pl.concat([frame(ADD), frame(ADD, at=NOW - timedelta(hours=1))])
+    assert decisions.last_given(rows, "group:payments:hot_partition:0") == NOW
+    assert decisions.last_given(rows, "topic:payments:add_partitions:0") is None
+
+
+def test_the_evidence_of_a_group_is_that_of_the_advice_on_its_consumers() -> None:
+    hot = replace(ADD, kind=AdviceKind.HOT_PARTITION, quantity="", current=None, proposed=None)
+    found = view_model.first_of(frame(hot, ADD, replace(hot, subject="only hot")))
+    assert (found["payments"]["proposed"], found["payments"]["reason"]) == (6, ADD.reason)
+    assert found["only hot"]["quantity"] == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        pytest.param(30.0, "It is known once the polls cover 1 min.", id="just after a start"),
+        pytest.param(600.0, "The log ends of its partitions are unknown.", id="not read"),
+    ],
+)
+def test_what_arrives_in_partitions_is_unknown_for_a_reason(seconds: float, said: str) -> None:
+    assert view_model.why_no_rates(facts(six(seconds=seconds))) == said

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from alerting.checks.retention_deadline import Retention
@@ -75,6 +77,27 @@ def test_half_used_retention_is_watched_though_the_group_keeps_up() -> None:
     assert advice.kind is AdviceKind.RETENTION_DEADLINE
     assert advice.severity is AdviceSeverity.WATCH
     assert "no deadline" in (advice.unknown_reason or "")
+
+
+def test_dead_letters_that_are_redriven_as_fast_as_they_come_are_near_no_loss() -> None:
+    steady = facts(
+        six(arrival=constant(100.0), capacity=constant(100.0), backlog=20_000, warm_up=0.0),
+        retention=Retention(seconds=220.0),
+    )
+    dead = {name: replace(one, kind="dead letter") for name, one in steady.topics.items()}
+    redriven = replace(steady, topics=dead)
+    assert kinds(advice_on(steady)) == [AdviceKind.RETENTION_DEADLINE]
+    assert kinds(advice_on(redriven)) == [AdviceKind.KEEP]
+    assert group_deadline(redriven) is None
+
+
+def test_dead_letters_that_retention_reaches_first_are_told_of() -> None:
+    late = facts(
+        six(arrival=constant(100.0), capacity=constant(60.0), backlog=60_000, warm_up=0.0),
+        retention=Retention(seconds=1200.0),
+    )
+    dead = {name: replace(one, kind="dead letter") for name, one in late.topics.items()}
+    assert kinds(advice_on(replace(late, topics=dead)))[0] is AdviceKind.RETENTION_DEADLINE
 
 
 def test_lost_data_is_reported_and_evaluation_goes_on() -> None:

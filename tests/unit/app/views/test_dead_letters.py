@@ -1,0 +1,289 @@
+"""Dead letters, shaped from rows made by hand."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import polars as pl
+import pytest
+
+from app.ui.tables import DASH, Column, csv
+from app.views.dead_letters import view_model
+from lake.schemas.tables import DEAD_LETTERS, PARTITIONS
+from tests.unit.app.views.made_rows import START, at, partition_statuses, rows, statuses
+
+DAY = 86400.0
+
+
+def letters(**given: Any) -> pl.DataFrame:
+    usual = {
+        "cluster": "c",
+        "observed_at": START,
+        "source": "kafka",
+        "name": "d",
+        "redrive_group": "r",
+        "unprocessed": 5,
+        "retained": 9,
+        "log_end": 100,
+        "arrival_per_second": 0.0,
+        "retention_seconds": DAY,
+    }
+    of_topics = {"arrival_per_second": pl.Float64(), "retention_seconds": pl.Float64()}
+    return pl.DataFrame([{**usual, **given}], schema={**DEAD_LETTERS.polars_schema, **of_topics})
+
+
+@pytest.mark.parametrize(
+    ("given", "title", "detail"),
+    [
+        pytest.param({}, "Nothing fails now", "5 wait to be redriven", id="quiet"),
+        pytest.param({"arrival_per_second": 2.0}, "120/min fail", "5 wait", id="growing"),
+        pytest.param(
+            {"arrival_per_second": None},
+            "Arrivals of 1 of 1",
+            "5 wait to be redriven; what arrives in 1 topic is known after the next poll.",
+            id="one poll alone",
+        ),
+        pytest.param(
+            {"arrival_per_second": None, "log_end": None},
+            "Arrivals of 1 of 1",
+            "5 wait to be redriven.",
+            id="arrivals unknown",
+        ),
+        pytest.param(
+            {"unprocessed": 0}, "Nothing fails now", "Nothing waits to be redriven.", id="none wait"
+        ),
+        pytest.param(
+            {"redrive_group": None, "unprocessed": None},
+            "Nothing fails now",
+            "has no redrive group: nobody looks",
+            id="nobody looks",
+        ),
+        pytest.param(
+            {"unprocessed": None}, "Nothing fails now", "unknown depth", id="depth unknown"
+        ),
+    ],
+)
+def test_the_sentence_of_dead_letters(given: dict[str, Any], title: str, detail: str) -> None:
+    found = view_model.sentence(letters(**given))
+    assert title in found[0]
+    assert detail in found[1]
+
+
+def of_table(
+    letter: dict[str, Any],
+    *groups: dict[str, Any],
+    parts: tuple[dict[str, Any], ...] = (),
+    now: float = 3600.0,
+) -> dict[str, Any]:
+    """Return the row of the table of a letterbox whose oldest is an hour old."""
+    oldest = "oldest_unprocessed_at" if letter.get("redrive_group", "r") else "oldest_retained_at"
+    (found,) = view_model.table_rows(
+        letters(**{oldest: START, **letter}),
+        pl.DataFrame(schema={"topic": pl.String, "arrival_per_second": pl.Float64}),
+        statuses(*groups),
+        partition_statuses(*parts),
+        at(now),
+    ).to_dicts()
+    return found
+
+
+R = {"group": "r", "topic": "d", "partition": 0, "is_subscribed": True}
+SOON = {"data_loss_at": at(7200), "data_loss_topic": "d"}
+
+
+@pytest.mark.parametrize(
+    ("group", "part", "said"),
+    [
+        pytest.param({}, None, (DASH, "redriven in time", False), id="it keeps up"),
+        pytest.param(
+            {"status": "CATCHING_UP"},
+            {"status": "CATCHING_UP"},
+            (DASH, "redriven in time", False),
+            id="it catches up",
+        ),
+        pytest.param(
+            {"status": "STALLED", **SOON},
+            {"status": "STALLED"},
+            ("1 h", "by retention", True),
+            id="as the group's page says",
+        ),
+        pytest.param(
+            {"status": "FALLING_BEHIND", **SOON, "data_loss_at": at(8 * DAY)},
+            {"status": "FALLING_BEHIND"},
+            (DASH, "redriven in time", False),
+            id="so late that no page tells it",
+        ),
+        pytest.param(
+            {"status": "LOSING_DATA"},
+            {"status": "LOSING_DATA"},
+            ("now", "by retention", True),
+            id="now",
+        ),
+        pytest.param(
+            {"status": "LOSING_DATA"},
+            {"status": "OK"},
+            (DASH, "redriven in time", False),
+            id="now, of another topic",
+        ),
+        pytest.param(
+            {"status": "STALLED", **SOON, "data_loss_topic": "first"},
+            {"status": "STALLED"},
+            ("unknown", "by retention", False),
+            id="later than another topic's",
+        ),
+        pytest.param({"status": "UNKNOWN"}, None, ("unknown", "by retention", False), id="unknown"),
+        pytest.param(
+            {"group": "another"}, None, ("23 h", "by retention", False), id="it never read"
+        ),
+    ],
+)
+def test_dead_letters_are_deleted_when_who_redrives_them_is_too_late(
+    group: dict[str, Any], part: dict[str, Any] | None, said: tuple[str, str, bool]
+) -> None:
+    parts = () if part is None else ({**R, **part},)
+    row = of_table({}, {"group": "r", **group}, parts=parts)
+    assert view_model.deleted_in(row) == said
+
+
+def test_dead_letters_that_nobody_redrives_are_deleted_when_they_are_old() -> None:
+    nobody = {"redrive_group": None, "unprocessed": None}
+    assert view_model.deleted_in(of_table(nobody)) == ("23 h", "by retention", False)
+    past = of_table(nobody, now=2 * DAY)
+    assert view_model.deleted_in(past) == ("now", "by retention", True)
+    unlimited = of_table({**nobody, "retention_seconds": None})
+    assert view_model.deleted_in(unlimited) == ("unknown", "by retention", False)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param({"unprocessed": 0, "oldest_unprocessed_at": None}, id="all redriven"),
+        pytest.param(
+            {"redrive_group": None, "unprocessed": None, "retained": 0, "oldest_retained_at": None},
+            id="empty, and nobody redrives",
+        ),
+    ],
+)
+def test_where_no_dead_letter_waits_none_is_old_or_will_be_deleted(given: dict[str, Any]) -> None:
+    row = of_table(given)
+    assert view_model.age_of_oldest(row["oldest_seconds"]) == "nothing waits"
+    assert view_model.deleted_in(row) == ("nothing waits", "", False)
+    column = {"oldest_seconds": Column("oldest", "duration")}
+    frame = pl.DataFrame({"oldest_seconds": [row["oldest_seconds"]]})
+    assert csv(frame, column).splitlines() == ["oldest (seconds)", ""], "no number"
+
+
+def test_the_oldest_that_waits_has_its_age_or_is_unknown() -> None:
+    assert view_model.age_of_oldest(of_table({})["oldest_seconds"]) == "1 h"
+    unread = of_table({"oldest_unprocessed_at": None, "unprocessed": None})
+    assert view_model.age_of_oldest(unread["oldest_seconds"]) == "unknown"
+
+
+def test_the_share_of_an_origin_is_of_the_minutes_in_which_dead_letters_were_counted() -> None:
+    """Given an origin that was ten times as busy before these five minutes."""
+
+    def partition(number: int, second: float, log_end: int | None) -> dict[str, Any]:
+        return {
+            "topic": "orders",
+            "partition": number,
+            "observed_at": at(second),
+            "log_end": log_end,
+        }
+
+    samples = [
+        partition(number, second, end)
+        for number in (0, 1)
+        for second, end in ((-600, 0), (-300, 300_000), (0, 330_000), (15, 900_000))
+    ]
+    found = view_model.origin_rates(rows(PARTITIONS, *samples), letters())
+    assert found.rows() == [("orders", 200.0)]
+    samples.append(partition(2, 0, None))
+    found = view_model.origin_rates(rows(PARTITIONS, *samples), letters())
+    assert found.rows() == [("orders", None)], "one partition is not known"
+    origin = pl.DataFrame({"topic": ["orders"], "arrival_per_second": [200.0]})
+    (row,) = view_model.table_rows(
+        letters(origin="orders", arrival_per_second=2.0),
+        origin,
+        statuses(),
+        partition_statuses(),
+        START,
+    ).to_dicts()
+    assert row["origin_ratio"] == 0.01
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        pytest.param({}, "known after the next poll", id="one poll alone"),
+        pytest.param({"log_end": None}, "the log end is unknown", id="a partition is offline"),
+        pytest.param(
+            {"log_end": None, "source": "rabbitmq"}, "RabbitMQ does not tell", id="a queue"
+        ),
+    ],
+)
+def test_a_rate_that_is_not_known_says_why(given: dict[str, Any], said: str) -> None:
+    assert view_model.why_no_rate(letters(**given).row(0, named=True)) == said
+
+
+def test_arrivals_are_shared_out_by_the_exceptions_of_each_poll() -> None:
+    samples = pl.DataFrame(
+        [
+            {"observed_at": at(0), "log_end": 100, "reasons": [{"key": "a.Old", "value": 9}]},
+            {
+                "observed_at": at(30),
+                "log_end": 140,
+                "reasons": [{"key": "a.b.Rare", "value": 1}, {"key": "a.b.Common", "value": 3}],
+            },
+            {"observed_at": at(60), "log_end": 140, "reasons": [{"key": "a.b.Rare", "value": 4}]},
+            {"observed_at": at(90), "log_end": None, "reasons": None},
+            {"observed_at": at(120), "log_end": 200, "reasons": [{"key": "a.b.Rare", "value": 2}]},
+        ]
+    )
+    found = view_model.by_exception(samples, 60.0)
+    first = found.filter(pl.col("time") == at(0))
+    assert dict(first.select("reason", "arrived").iter_rows()) == {"Common": 30.0, "Rare": 10.0}
+    later = found.filter(pl.col("time") == at(120))
+    assert later.select("reason", "arrived", "arrival_per_second").rows() == [("Rare", 60.0, 1.0)]
+    counted = view_model.reason_rows(found, None)
+    assert counted.select("reason", "messages").rows() == [("Rare", 70.0), ("Common", 30.0)]
+    assert counted["share"].to_list() == pytest.approx([0.7, 0.3])
+
+
+def test_a_step_that_runs_is_not_drawn() -> None:
+    arrived = pl.DataFrame({"time": [at(0), at(60), at(120)], "arrived": [60.0, 60.0, 3.0]})
+
+    def whole(newest: float) -> int:
+        samples = pl.DataFrame({"observed_at": [at(0), at(newest)]})
+        return view_model.whole_steps(arrived, samples, 60.0).height
+
+    assert (whole(125), whole(179), whole(180), whole(30)) == (2, 2, 3, 0)
+
+
+def test_where_nothing_arrived_the_sampled_records_are_counted() -> None:
+    nothing = view_model.by_exception(pl.DataFrame(schema=DEAD_LETTERS.polars_schema), 60.0)
+    assert nothing.is_empty()
+    found = view_model.reason_rows(
+        nothing, [{"key": "a.b.Rare", "value": 1}, {"key": "a.b.Common", "value": 3}]
+    )
+    assert found["reason"].to_list() == ["Common", "Rare"]
+    assert found["share"].to_list() == [0.75, 0.25]
+    assert view_model.reason_rows(nothing, None).is_empty()
+
+
+def test_records_of_the_sample_as_far_as_they_are_known() -> None:
+    newest = {"partition": "3", "offset": "17", "timestamp": "2026-11-20T08:00:00.000+00:00"}
+    entries = [{"key": name, "value": value} for name, value in newest.items()]
+    found = view_model.record_rows({"newest_record": entries, "oldest_record": None})
+    (row,) = found.to_dicts()
+    assert (row["which"], row["partition"], row["offset"]) == ("newest", 3, 17)
+    assert row["at"].isoformat() == "2026-11-20T08:00:00+00:00"
+    assert row["reason"] is None
+    assert view_model.record_rows({"newest_record": []}).is_empty()
+
+
+def test_the_command_that_looks_at_a_record_takes_the_name_as_one_word() -> None:
+    command = view_model.look_command("a; rm -rf $HOME", 3, 17)
+    words = shlex.split(command)
+    assert words[words.index("--topic") + 1] == "a; rm -rf $HOME"
+    assert words[words.index("--offset") + 1] == "17"
