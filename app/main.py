@@ -76,6 +76,7 @@ view = context.open_view(
     now,
     has_range=has_range,
 )
+present.hold(view)
 # Before the page: one that ends early is drawn again like any other.
 refresh.keep_fresh(view, every)
 zoom.draw(view, page.url_path, offers_range=has_range)

@@ -64,7 +64,8 @@ def draw(view: View, pages: dict[str, list[st.Page]]) -> None:
             if page not in hidden
         ]
         own = pl.DataFrame(of_pages, schema=directory.SCHEMA, orient="row")
-        known = pl.concat([own, directory.entries(view)])
+        # What is typed is asked long after the page was drawn.
+        known = pl.concat([own, directory.entries(view.anew())])
         matching = directory.found(known, asked)
         hits = [_hit(row, view) for row in matching.head(directory.SHOWN).iter_rows(named=True)]
         if matching.is_empty():
