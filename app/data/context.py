@@ -102,6 +102,10 @@ class View:
         kafka = {one.name for one in self.settings.clusters}
         return [name for name in own if name not in kafka and self.viewer.sees(name)]
 
+    def place(self, name: str) -> str:
+        """Return the name of a cluster; of a source beside them with its kind: ``RabbitMQ eu``."""
+        return f"RabbitMQ {name}" if name in self.sources_beside else name
+
     @property
     def clusters(self) -> list[str]:
         """The clusters that the viewer sees."""

@@ -8,10 +8,12 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
+from alerting.status.model import Status
 from app.data import directory
 from app.data.context import View
 from app.style.format import exact
 from app.ui import routes
+from app.ui.group_badges import BADGE_STYLES
 
 _FOLDER = Path(__file__).parent
 _KEY = "search"
@@ -94,6 +96,13 @@ def _hit(row: dict[str, str], view: View) -> dict[str, Any]:
     return {
         "kind": row["kind"],
         "name": row["name"],
-        "about": row["about"],
+        "about": state(row["kind"], row["about"]),
         "href": routes.href(row["page"], view, parameters),
     }
+
+
+def state(kind: str, about: str) -> str:
+    """Return what is said of a thing in the words of the pages, not in those of the tables."""
+    if kind == "group" and about:
+        return BADGE_STYLES[Status(about)].word
+    return about.lower() if kind == "connector" else about
