@@ -59,14 +59,14 @@ st.html(
     "<style>[data-stale='true'] {opacity: 1 !important; transition: none !important} "
     "[data-testid='stCaptionContainer'] {opacity: 0.9 !important} "
     # A title belongs to what is below it, and charts to the first screen.
-    "[data-testid='stHeading'] h1 {padding: 0.25rem 0 0.5rem} "
+    "[data-testid='stMain'] [data-testid='stHeading'] h1 {padding: 0.25rem 0 0.5rem} "
     "[data-testid='stHeading'] h2 {padding-top: 0.5rem} "
     # A finger does not hover: icons for it would lie over headings for good. The arrows that open
     # the menu say what else is there.
     "@media (hover: none) {[data-testid='stElementToolbar'] {display: none}} "
     "@media (max-width: 640px) {[data-testid='stExpandSidebarButton']::after "
     "{content: 'Menu, cluster, time'; font-size: 0.9rem; white-space: nowrap} "
-    "[data-testid='stMainBlockContainer'] {padding-top: 3rem}}</style>"
+    "[data-testid='stMain'] [data-testid='stMainBlockContainer'] {padding-top: 3rem}}</style>"
 )
 components.begin_page()
 view = context.open_view(
