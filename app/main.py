@@ -58,13 +58,15 @@ with st.sidebar:
 st.html(
     "<style>[data-stale='true'] {opacity: 1 !important; transition: none !important} "
     "[data-testid='stCaptionContainer'] {opacity: 0.9 !important} "
-    # A title belongs to what is below it.
+    # A title belongs to what is below it, and charts to the first screen.
+    "[data-testid='stMain'] [data-testid='stHeading'] h1 {padding: 0.25rem 0 0.5rem} "
     "[data-testid='stHeading'] h2 {padding-top: 0.5rem} "
     # A finger does not hover: icons for it would lie over headings for good. The arrows that open
     # the menu say what else is there.
     "@media (hover: none) {[data-testid='stElementToolbar'] {display: none}} "
     "@media (max-width: 640px) {[data-testid='stExpandSidebarButton']::after "
-    "{content: 'Menu, cluster, time'; font-size: 0.9rem; white-space: nowrap}}</style>"
+    "{content: 'Menu, cluster, time'; font-size: 0.9rem; white-space: nowrap} "
+    "[data-testid='stMain'] [data-testid='stMainBlockContainer'] {padding-top: 3rem}}</style>"
 )
 components.begin_page()
 view = context.open_view(
@@ -76,6 +78,7 @@ view = context.open_view(
     now,
     has_range=has_range,
 )
+present.hold(view)
 # Before the page: one that ends early is drawn again like any other.
 refresh.keep_fresh(view, every)
 zoom.draw(view, page.url_path, offers_range=has_range)

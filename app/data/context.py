@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
@@ -16,6 +18,7 @@ from app.style.theme import Palette, palette
 from config.settings import Settings
 
 _KEY = "_view"
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,25 @@ class View:
     palette: Palette
     is_phone: bool
     has_range: bool = True  # whether the page is of the chosen range, not of a time of its own
+    # What was read of the present: once, so that all that a page says is of one moment.
+    held: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, what: Hashable, read: Callable[[], _Value]) -> _Value:
+        """Return what is read of the present; what was read before, as long as the page runs.
+
+        Args:
+            what: What it is, of the lake as the viewer sees it.
+            read: Reads it.
+        """
+        key = (self.cache_key, what)
+        if key not in self.held:
+            self.held[key] = read()
+        found: _Value = self.held[key]
+        return found
+
+    def anew(self) -> View:
+        """Return the same frame at the present moment, which has read nothing yet."""
+        return replace(self, now=utc_now(), held={})
 
     @property
     def interval_seconds(self) -> float:
@@ -79,6 +101,10 @@ class View:
         own = (self.settings.cluster_of(source) for source in self.settings.integrations)
         kafka = {one.name for one in self.settings.clusters}
         return [name for name in own if name not in kafka and self.viewer.sees(name)]
+
+    def place(self, name: str) -> str:
+        """Return the name of a cluster; of a source beside them with its kind: ``RabbitMQ eu``."""
+        return f"RabbitMQ {name}" if name in self.sources_beside else name
 
     @property
     def clusters(self) -> list[str]:

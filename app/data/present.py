@@ -8,6 +8,7 @@ process evaluates the cluster in the background, with the same functions; see
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +20,13 @@ from app.data import evaluation
 from app.data.context import View
 from app.data.visible_lake import VisibleCurrentStore
 from lake.errors import LakeError
-from lake.schemas.current import CLUSTER_STATUS, OPEN_ALERTS
+from lake.schemas.current import (
+    BROKER_STATUS,
+    CLUSTER_STATUS,
+    GROUP_STATUS,
+    OPEN_ALERTS,
+    TOPIC_STATUS,
+)
 from lake.schemas.model import Table
 from lake.storage.current_store import CurrentStore
 
@@ -30,9 +37,19 @@ _LOOK_AGAIN_SECONDS = 2.0
 _READ_AGAIN_SECONDS = 4.0
 
 
+_TOGETHER = (CLUSTER_STATUS, OPEN_ALERTS, GROUP_STATUS, TOPIC_STATUS, BROKER_STATUS)
+
+
+def hold(view: View) -> None:
+    """Read in one go what the parts of a page compare: while it runs, an evaluation may follow."""
+    for table in _TOGETHER:
+        with suppress(LakeError):  # whoever needs it says so
+            rows(view, table)
+
+
 def rows(view: View, table: Table) -> pl.DataFrame:
     """Return the cluster's rows of a table of the present; none before the first evaluation."""
-    if not runs(view) and (own := evaluation.tables(view)) is not None:
+    if not runs(view) and (own := _evaluated_here(view)) is not None:
         store = _store(view)
         return store.visible(table, own[table].lazy(), view.cluster).collect()
     service = _written(view, table)
@@ -89,7 +106,9 @@ def stamp(view: View) -> float:
     changes every few seconds.
     """
     at = _of_service(view) if view.cluster in view.clusters else None
-    return time.monotonic() // _READ_AGAIN_SECONDS if at is None else at.timestamp()
+    if at is not None:
+        return at.timestamp()
+    return view.once("stamp", lambda: time.monotonic() // _READ_AGAIN_SECONDS)
 
 
 def _of_service(view: View) -> datetime | None:
@@ -103,14 +122,21 @@ def _of_service(view: View) -> datetime | None:
     return at if at is not None and (view.now - at).total_seconds() <= patience else None
 
 
+def _evaluated_here(view: View) -> evaluation.Rows | None:
+    return view.once(("evaluated here", view.cluster), lambda: evaluation.tables(view))
+
+
 def _newest(found: pl.DataFrame) -> datetime | None:
     at = found["evaluated_at"].max()
     return at if isinstance(at, datetime) else None
 
 
 def _written(view: View, table: Table) -> pl.DataFrame | None:
-    uri = _store(view).uri(table, view.cluster)
-    return _read(view.cache_key, uri, _version(uri), _store(view), table, view.cluster)
+    uri, store = _store(view).uri(table, view.cluster), _store(view)
+    return view.once(
+        uri,
+        lambda: _read(view.cache_key, uri, _version(uri), store, table, view.cluster),
+    )
 
 
 def _store(view: View) -> VisibleCurrentStore:

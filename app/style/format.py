@@ -22,9 +22,11 @@ THIN = "\u202f"
 _SI = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
+IN_MILLISECONDS = 0.1
+"""Shorter durations, in seconds, are written in milliseconds."""
 
 
-def _significant(value: float, digits: int = 3) -> str:
+def significant(value: float, digits: int = 3) -> str:
     """Write ``value`` with at most ``digits`` significant figures, without an exponent."""
     if value == 0:
         return "0"
@@ -47,8 +49,8 @@ def short(value: float | None) -> str:
     for size, unit in _SI:
         # 999.6 thousand is a million once it is rounded to three figures.
         if abs(value) >= size * 0.9995:
-            return f"{_significant(value / size)}{THIN}{unit}"
-    return _significant(value)
+            return f"{significant(value / size)}{THIN}{unit}"
+    return significant(value)
 
 
 def rate(per_second: float | None) -> str:
@@ -58,8 +60,8 @@ def rate(per_second: float | None) -> str:
     if per_second == 0 or abs(per_second) >= 1:
         return f"{short(per_second)}/s"
     if abs(per_second) * _MINUTE >= 1:
-        return f"{_significant(per_second * _MINUTE)}/min"
-    return f"{_significant(per_second * _HOUR)}/h"
+        return f"{significant(per_second * _MINUTE)}/min"
+    return f"{significant(per_second * _HOUR)}/h"
 
 
 def per_minute(per_second: float | None) -> str:
@@ -69,21 +71,28 @@ def per_minute(per_second: float | None) -> str:
     return f"{short(per_second * _MINUTE)}/min"
 
 
-def change(per_second: float | None) -> str:
-    """Write by how much a rate differs, with its sign: ``+14/min``."""
-    return f"+{rate(per_second)}" if per_second is not None and per_second > 0 else rate(per_second)
+def milliseconds(seconds: float | None) -> str:
+    """Write a very short time: ``41 ms``."""
+    if seconds is None or not isfinite(seconds):
+        return UNKNOWN
+    return f"{significant(seconds * 1000, 2)} ms"
 
 
 def duration(seconds: float | None) -> str:
     """Write a length of time in words of two units at most: ``4 min 20 s``."""
+    if seconds is not None and 0 < abs(seconds) < IN_MILLISECONDS:
+        return milliseconds(seconds)
+    return from_seconds_on(seconds)
+
+
+def from_seconds_on(seconds: float | None) -> str:
+    """Write a length of time as ``duration`` does, but never in milliseconds."""
     if seconds is None or not isfinite(seconds):
         return UNKNOWN
     if seconds < 0:
-        return f"-{duration(-seconds)}"
-    if 0 < seconds < 0.1:
-        return f"{_significant(seconds * 1000, 2)} ms"
+        return f"-{from_seconds_on(-seconds)}"
     if seconds < 10:
-        return f"{_significant(seconds, 2)} s"
+        return f"{significant(seconds, 2)} s"
     whole = round(seconds)
     if whole < _MINUTE:
         return f"{whole} s"
@@ -116,8 +125,8 @@ def size(size_bytes: float | None) -> str:
         return UNKNOWN
     for unit, name in _BINARY:
         if abs(size_bytes) >= unit:
-            return f"{_significant(size_bytes / unit)} {name}"
-    return f"{_significant(size_bytes)} B"
+            return f"{significant(size_bytes / unit)} {name}"
+    return f"{significant(size_bytes)} B"
 
 
 def share(ratio: float | None) -> str:

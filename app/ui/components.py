@@ -138,10 +138,18 @@ def headline(sentence: str, detail: str | None = None) -> None:
         st.markdown(detail)
 
 
-def badge(badge_style: BadgeStyle) -> None:
-    """Show a status: word, symbol and colour, its meaning on hover."""
+def badge(badge_style: BadgeStyle, *, note: str = "") -> None:
+    """Show a status: word, symbol and colour; its meaning, and what else is to be known, on hover.
+
+    Args:
+        badge_style: How it is written.
+        note: What must be known to read it.
+    """
     st.badge(
-        badge_style.word, icon=badge_style.icon, color=badge_style.colour, help=badge_style.meaning
+        badge_style.word,
+        icon=badge_style.icon,
+        color=badge_style.colour,
+        help=f"{badge_style.meaning} {note}".rstrip(),
     )
 
 

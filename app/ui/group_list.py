@@ -19,6 +19,12 @@ from app.ui.tables import NEVER, NONE
 WINDOW = "Messages a second, the mean of the last five minutes."
 """What the present rates of a group are."""
 
+STATUS_WINDOW = (
+    "Of the partition that does worst. Whether it falls behind or catches up is told by its last "
+    "five minutes, or by more where these do not tell. Rates are sums of all partitions."
+)
+"""Why a status may differ from the rates beside it."""
+
 LOSES_NOW = "loses data now"
 
 _TREND_POINTS = 40

@@ -163,7 +163,7 @@ def items(
             for text, is_so in (
                 (seen or loss(one, view.now), one.ended_at is None),
                 (f"{SEVERITY_BADGE_STYLES[cause.severity].word} if it lasts", one.is_pending),
-                (f"in {cluster}", cluster != view.cluster),
+                (f"in {view.place(cluster)}", cluster != view.cluster),
                 (f"{by.author} looks after it" if by else "", by is not None),
                 ("silenced", cause.id in silenced),
                 ("no data", cause.no_data_since is not None),

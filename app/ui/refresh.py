@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import streamlit as st
 
@@ -58,7 +57,7 @@ def _look(seconds: float | None) -> None:
     ago = time.monotonic() - at
     if seconds is None or not is_due(ago, seconds, has_changed=True):
         return
-    view = replace(context.current(), now=context.utc_now())
+    view = context.current().anew()
     if is_due(ago, seconds, has_changed=present.stamp(view) != stamp):
         # Streamlit takes up what the viewer did meanwhile where something is drawn; st.rerun()
         # alone would go back to this page and lose a click on the menu.

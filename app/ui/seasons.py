@@ -145,10 +145,11 @@ def band(rows: pl.DataFrame, view: View) -> Band | None:
         orient="row",
     )
     is_generated = bool(rows["generated"].fill_null(value=False).any())
-    return Band(frame=frame, name=_named("usual", is_generated))
+    return Band(frame=frame, name=named("usual", is_generated=is_generated))
 
 
-def _named(name: str, is_generated: bool) -> str:
+def named(name: str, *, is_generated: bool) -> str:
+    """Return the name of what is compared with, which says where that was generated."""
     return f"{name} (generated history)" if is_generated else name
 
 
@@ -176,7 +177,7 @@ def ghost(
         )
         return Ghost(
             frame=rows,
-            name=_named(before, is_generated),
+            name=named(before, is_generated=is_generated),
             step_seconds=view.range.step_seconds,
         )
     return None

@@ -15,7 +15,8 @@ import polars as pl
 import streamlit as st
 
 from app.data.context import View
-from app.style.format import UNKNOWN, change, clock, duration, exact, rate, share, size, thin
+from app.style.columns import is_cut, writer
+from app.style.format import UNKNOWN, clock, exact, thin
 from app.style.theme import BadgeStyle
 from app.ui import routes
 from app.ui.browser import items
@@ -41,10 +42,10 @@ ROW_LIMIT = 1000
 """Most rows that a table shows; a search finds the others."""
 
 _ROW_PIXELS = 31
-_CARDS = 20
-"""Rows that a phone shows at once, a card each; the file has all."""
-_SEEN = 4
-"""So many short columns of a card are seen; the others are folded."""
+_WRAPPED_ROWS, _WRAPPED_PIXELS = 20, 58
+"""Rows of a table that has room for three lines each: Streamlit wraps texts above four rem."""
+_CARDS, _SEEN = 20, 4
+"""Rows that a phone shows at once, a card each; short columns that are seen of a card."""
 _LABELLED, _WIDE = 40, 400
 """Longer texts, and those of columns of so many pixels, are sentences: a card leaves their label
 out. As many has a column that is large."""
@@ -80,15 +81,6 @@ class Column:
 
 
 _NO_COLUMNS: Mapping[str, Column] = {}
-
-_WRITERS: dict[Kind, Callable[[Any], str]] = {
-    "count": exact,
-    "rate": rate,
-    "change": change,
-    "duration": duration,
-    "size": size,
-    "share": share,
-}
 
 
 def show(
@@ -136,6 +128,7 @@ def show(
             with st.expander(f"{len(more)} more {noun}"):
                 items.draw(more, view=view, key=f"{key}-more", alt=alt)
     else:
+        pixels = row_pixels(shown, columns)
         st.dataframe(
             styled(shown, columns, view),
             key=key,
@@ -144,7 +137,8 @@ def show(
             },
             hide_index=True,
             placeholder=UNKNOWN,
-            height=_ROW_PIXELS * (min(max(1, shown.height), rows_shown) + 1) + 3,
+            row_height=pixels,
+            height=pixels * min(max(1, shown.height), rows_shown) + _ROW_PIXELS + 3,
             alt=alt,
         )
     total = max(total or 0, frame.height)
@@ -237,7 +231,9 @@ def texts(
     frame: pl.DataFrame, columns: Mapping[str, Column], view: View
 ) -> Iterator[tuple[str, ...]]:
     """Return each row as the texts that the table shows."""
-    writers = {name: _writer(column, view) or _sentence for name, column in columns.items()}
+    writers = {
+        name: _writer(column, view, frame[name]) or _sentence for name, column in columns.items()
+    }
     for row in frame.select(list(columns)).iter_rows(named=True):
         yield tuple(
             column.unknown
@@ -316,13 +312,23 @@ def _badge(label: Any, column: Column) -> BadgeStyle | None:
     return next(styles, None)
 
 
+def row_pixels(frame: pl.DataFrame, columns: Mapping[str, Column]) -> int:
+    """Return the height of each row: of three lines where they are few and a line would be cut."""
+    is_any_cut = any(
+        is_cut(map(str, frame[name].drop_nulls()), column.width)
+        for name, column in columns.items()
+        if column.kind == "text" and not column.opens
+    )
+    return _WRAPPED_PIXELS if is_any_cut and frame.height <= _WRAPPED_ROWS else _ROW_PIXELS
+
+
 def styled(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> Any:
     """Return the rows with each value written as the pages write it."""
     values = pd.DataFrame({name: _values(frame[name], column) for name, column in columns.items()})
     writers = {
-        name: partial(_write, writer=writer, column=column)
+        name: partial(_write, writer=write, column=column)
         for name, column in columns.items()
-        if (writer := _writer(column, view)) is not None
+        if (write := _writer(column, view, frame[name])) is not None
     }
     return values.style.format(writers)
 
@@ -347,10 +353,12 @@ def _sentence(value: Any) -> str:
     return thin(text) if " " in text else text
 
 
-def _writer(column: Column, view: View) -> Callable[[Any], str] | None:
+def _writer(column: Column, view: View, values: pl.Series) -> Callable[[Any], str] | None:
     if column.kind == "time":
         return partial(clock, zone=view.zone, now=view.now, to_seconds=column.to_seconds)
-    return _WRITERS.get(column.kind)
+    # What does not apply is no number of the column; a change may be of any.
+    none = None if column.kind == "change" else NONE
+    return writer(column.kind, (one for one in values.drop_nulls() if one != none))
 
 
 def _write(value: Any, *, writer: Callable[[Any], str], column: Column) -> str:

@@ -18,7 +18,7 @@ import polars as pl
 
 from config.settings import LakeSettings
 from lake.errors import LakeError, SchemaError, UnreadableTableError, one_line
-from lake.schemas.current import GROUP_STATUS
+from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS
 from lake.schemas.model import Table
 
 log = logging.getLogger(__name__)
@@ -84,12 +84,14 @@ class CurrentStore:
     def replace_all(self, cluster: str, tables: Mapping[Table, pl.DataFrame]) -> None:
         """Replace a cluster's rows of several tables, one after the other.
 
+        ``cluster_status`` comes last: whoever sees it new finds the others new.
+
         Raises:
             SchemaError: Rows do not fit their table.
             LakeError: Rows could not be written.
         """
-        for table, rows in tables.items():
-            self.replace(table, cluster, rows)
+        for table in sorted(tables, key=lambda one: one == CLUSTER_STATUS):
+            self.replace(table, cluster, tables[table])
 
     def read(self, table: Table, cluster: str, *predicates: pl.Expr) -> pl.DataFrame | None:
         """Return a cluster's rows; None where no evaluation ever wrote any.

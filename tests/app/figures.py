@@ -39,3 +39,15 @@ def assert_fits(test: AppTest, *last: str) -> None:
         shown, settings = list(table.value), json.loads(table.proto.columns)
         width = sum(settings[name]["width"] for name in shown[: shown.index(column) + 1])
         assert width <= ROOM, f"{column}: {width}"
+
+
+def assert_fits_whole(test: AppTest, column: str) -> None:
+    """Assert that all columns of a table have room beside each other.
+
+    Args:
+        test: The page.
+        column: A column that only the table has or is the first one to have.
+    """
+    table = next(one for one in test.dataframe if column in one.value)
+    columns = json.loads(table.proto.columns)
+    assert sum(columns[name]["width"] for name in table.value) <= ROOM

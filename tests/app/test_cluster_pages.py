@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import polars as pl
+import pytest
 from deltalake import write_deltalake
 from streamlit.testing.v1 import AppTest
 
@@ -17,8 +18,10 @@ from config.load import load
 from lake.schemas.tables import (
     CLUSTER_HISTORY,
     COLLECTIONS,
+    CONTRIBUTORS,
     GROUP_HISTORY,
 )
+from lake.storage.append import conform
 from lake.storage.store import Lake
 from tests.app.conftest import NOW
 from tests.app.figures import figure, metric, names
@@ -50,6 +53,33 @@ def test_a_topic_lists_its_own_changes_in_its_own_words(open_page: Open, filled:
 
 def test_rates_of_topics_say_of_how_long_they_are_the_mean(open_page: Open, filled: Path) -> None:
     assert "Rates are means of 10 min" in texts(open_page(filled, "topics"))
+
+
+@pytest.mark.parametrize(
+    ("generated", "title"),
+    [
+        (None, "What changed most in a week"),
+        (True, "What changed most in a week (generated history)"),
+    ],
+)
+def test_what_changed_in_a_week_says_that_the_week_before_was_generated(
+    open_page: Open, filled: Path, tmp_path: Path, generated: bool | None, title: str
+) -> None:
+    folder = Path(shutil.copytree(filled, tmp_path / "changed"))
+    lake = Lake(load(folder / "headroom.yaml").lake)
+    rows = pl.DataFrame(
+        [
+            {
+                **{"cluster": CLUSTER, "topic": "orders", "as_of": NOW, "generated": generated},
+                **{"span_seconds": 7 * 86400, "rank": 1, "share_ratio": 1.0},
+                **{"before_per_second": 2.0, "now_per_second": 3.0, "change_per_second": 1.0},
+            }
+        ]
+    )
+    write_deltalake(lake.uri(CONTRIBUTORS), conform(CONTRIBUTORS, rows).to_arrow(), mode="append")
+    test = open_page(folder)
+    calm(test)
+    assert title in [one.value for one in test.header]
 
 
 def test_overview_and_topics_say_the_same_of_what_arrives(open_page: Open, filled: Path) -> None:

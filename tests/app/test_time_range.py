@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from app.style.charts.base import PAGE_AXIS
@@ -36,6 +37,14 @@ def test_a_range_of_the_address_is_taken(open_page: Open, filled: Path) -> None:
     test = open_page(filled, range="6h")
     calm(test)
     assert "last 6 hours" in texts(test)
+
+
+def test_a_phone_is_in_its_own_zone_and_does_not_say_so(
+    open_page: Open, filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "schedule: last hour, UTC]" in texts(open_page(filled, "groups"))
+    monkeypatch.setattr(type(st.context), "headers", {"User-Agent": "Mobile"})
+    assert "schedule: last hour]" in texts(open_page(filled, "groups"))
 
 
 def test_a_choice_of_the_range_is_put_into_the_address_and_taken_from_it(

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import NOW, store_of
 from tests.app.connect import add_connect
-from tests.app.figures import assert_fits
+from tests.app.figures import assert_fits, assert_fits_whole
 from tests.app.queues import add_rabbit
 
 Open = Callable[..., AppTest]
@@ -40,5 +40,6 @@ def test_the_steps_of_an_incident_fit(open_page: Open, alarmed: Path) -> None:
 def test_connectors_and_queues_fit(open_page: Open, filled: Path, tmp_path: Path) -> None:
     connect = open_page(add_connect(filled, tmp_path / "connect", NOW), "connect")
     assert_fits(connect, "running", "error")
+    assert_fits_whole(connect, "error")
     queues = open_page(add_rabbit(filled, tmp_path / "rabbit", NOW), "queues")
     assert_fits(queues, "oldest_seconds")

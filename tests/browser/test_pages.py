@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, TimeoutError
+from playwright.sync_api import Browser, Locator, TimeoutError
 
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from app.ui import refresh
@@ -111,6 +111,7 @@ def test_every_page_is_drawn_without_a_complaint(
             assert findings(watched.page) == [], name
             if width < 600:
                 assert watched.page.get_by_test_id("stDataFrame").count() == 0, name
+                assert_touchable(watched)
                 main = watched.page.get_by_test_id("stMain")
                 folded = name in FOLDED and main.get_by_test_id("stMultiSelect").first
                 assert not (folded and folded.is_visible()), f"{name}: its filters"
@@ -129,6 +130,38 @@ def test_every_page_is_drawn_without_a_complaint(
             assert findings(watched.page) == [], headline
             assert watched.page.evaluate(COVERED) == [], headline
             watched.keep(f"pages-{headline}-{window}")
+        watched.check()
+
+
+def assert_touchable(watched: Watched) -> None:
+    """Assert that what opens a row has room for a finger."""
+    for toggle in watched.page.locator("button.toggle").all():
+        box = toggle.bounding_box()
+        assert box is None or min(box["width"], box["height"]) >= 32, box
+
+
+def top_of(place: Locator) -> float:
+    box = place.bounding_box()
+    assert box is not None
+    return box["y"]
+
+
+def test_the_first_screen_has_what_to_act_on_and_the_top_of_the_lag(
+    browser: Browser, dashboard: str
+) -> None:
+    for watched in watch(browser, dashboard, "light", 1440, 900):
+        watched.go("/")
+        rows = watched.page.locator("li.item:has(.badge.red)")
+        chart = watched.page.get_by_test_id("stPlotlyChart").first
+        assert rows.count() >= 6
+        assert top_of(rows.last) < top_of(chart) <= 750
+        watched.check()
+
+
+def test_a_phone_has_the_first_sentence_near_its_top(browser: Browser, dashboard: str) -> None:
+    for watched in watch(browser, dashboard, "light", 390, 844):
+        watched.go("/")
+        assert top_of(watched.page.locator("[data-testid=stMain] h1").first) <= 210
         watched.check()
 
 

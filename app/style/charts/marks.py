@@ -8,6 +8,7 @@ from datetime import timedelta
 from unicodedata import east_asian_width
 
 from app.style.charts.base import Axis, ChartEvent, Plot, plain
+from app.style.format import count
 from app.style.theme import Palette
 
 _NEAR = 120
@@ -69,7 +70,39 @@ def labels(marks: Iterable[Sequence[ChartEvent]], axis: Axis, rows: int = 1) -> 
         while (label := _with_room(_label(events, axis), found, rows)) is None:
             events = [*found.pop().events, *events]
         found.append(label)
+    for place, label in enumerate(found):
+        found[place] = _in_words(label, [*found[:place], *found[place + 1 :]], axis)
     return found
+
+
+def _in_words(label: Label, others: Sequence[Label], axis: Axis) -> Label:
+    """Return a label that says what it counts, as far as there is room for words."""
+    more = len(label.events) - 1
+    if not more:
+        return label
+    start, end = label.span
+    beside = [one.span for one in others if one.row == label.row]
+    room = (
+        start - max((last for _, last in beside if last <= start), default=0.0)
+        if label.is_left
+        else min((first for first, _ in beside if first >= end), default=axis.pixels) - end
+    )
+    for words in (f" and {count(more, 'more change')}", f" and {more} more"):
+        wider = _letter(label.first.text) * (len(words) - len(_counted(more)))
+        if wider <= room:
+            text = f"{label.text.removesuffix(_counted(more))}{words}"
+            span = (start - wider, end) if label.is_left else (start, end + wider)
+            return replace(label, text=text, span=span)
+    return label
+
+
+def _counted(more: int) -> str:
+    return f" +{more}" if more else ""
+
+
+def _letter(text: str) -> float:
+    is_wide = any(east_asian_width(one) in "WF" for one in text)
+    return _LETTER_PIXELS * (2 if is_wide else 1)
 
 
 def _with_room(label: Label, found: Sequence[Label], rows: int) -> Label | None:
@@ -126,9 +159,7 @@ def put_marks(made: Plot, axis: Axis, palette: Palette, *, rows: int = 1) -> int
 def _label(events: Sequence[ChartEvent], axis: Axis) -> Label:
     """Return one label: to the right of its mark, and to the left where it would be cut there."""
     first = _first(events)
-    others = f" +{len(events) - 1}" if len(events) > 1 else ""
-    is_wide = any(east_asian_width(one) in "WF" for one in first.text)
-    letter = _LETTER_PIXELS * (2 if is_wide else 1)
+    others, letter = _counted(len(events) - 1), _letter(first.text)
     at = (first.at - axis.start) / (axis.end - axis.start) * axis.pixels
     wanted = _GAP_PIXELS + letter * len(_cut(first.text, _LABEL_LENGTH) + others)
     is_left = axis.pixels - at < min(wanted, at)

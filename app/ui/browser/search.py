@@ -8,10 +8,12 @@ from typing import Any
 import polars as pl
 import streamlit as st
 
+from alerting.status.model import Status
 from app.data import directory
 from app.data.context import View
 from app.style.format import exact
 from app.ui import routes
+from app.ui.group_badges import BADGE_STYLES
 
 _FOLDER = Path(__file__).parent
 _KEY = "search"
@@ -64,7 +66,8 @@ def draw(view: View, pages: dict[str, list[st.Page]]) -> None:
             if page not in hidden
         ]
         own = pl.DataFrame(of_pages, schema=directory.SCHEMA, orient="row")
-        known = pl.concat([own, directory.entries(view)])
+        # What is typed is asked long after the page was drawn.
+        known = pl.concat([own, directory.entries(view.anew())])
         matching = directory.found(known, asked)
         hits = [_hit(row, view) for row in matching.head(directory.SHOWN).iter_rows(named=True)]
         if matching.is_empty():
@@ -93,6 +96,13 @@ def _hit(row: dict[str, str], view: View) -> dict[str, Any]:
     return {
         "kind": row["kind"],
         "name": row["name"],
-        "about": row["about"],
+        "about": state(row["kind"], row["about"]),
         "href": routes.href(row["page"], view, parameters),
     }
+
+
+def state(kind: str, about: str) -> str:
+    """Return what is said of a thing in the words of the pages, not in those of the tables."""
+    if kind == "group" and about:
+        return BADGE_STYLES[Status(about)].word
+    return about.lower() if kind == "connector" else about

@@ -79,10 +79,13 @@ def newest_poll_at(view: View) -> datetime | None:
 
 
 def _row(view: View, found: Collected, *, shows_range: bool) -> None:
-    period = f"{view.period.removeprefix('in the ')}, " if shows_range else ""
+    # A phone is in its own zone, and has no room for it.
+    zone = "" if view.is_phone else zone_name(view.zone, view.until)
+    period = view.period.removeprefix("in the ") if shows_range else ""
+    time = ", ".join(filter(None, (period, zone)))
     parts = [
         f":gray[:material/lan: {escape(view.cluster)}]",
-        f":gray[:material/schedule: {period}{escape(zone_name(view.zone, view.until))}]",
+        *([f":gray[:material/schedule: {escape(time)}]"] if time else []),
     ]
     if found.at is not None:
         seconds = (view.now - found.at).total_seconds()

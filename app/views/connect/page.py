@@ -195,14 +195,14 @@ if not failed.is_empty():
         tables.show(
             failed,
             {
-                "connector": Column("connector", width=150),
-                "task": Column("task", "count", width=56),
+                "connector": Column("connector", width=140),
+                "task": Column("task", "count", width=52),
                 "reason": Column(
                     "cause", width=190, help="The exception at the bottom of the trace."
                 ),
-                "error": Column("first line of the trace", width=440),
-                "worker": Column("worker", width=150),
-                "connect": Column("Connect"),
+                "error": Column("first line of the trace", width=400),
+                "worker": Column("worker", width=140),
+                "connect": Column("Connect", width=90),
             },
             view=view,
             key="connect-failed",

@@ -56,7 +56,7 @@ row = found.with_columns(
 status = Status(row["status"])
 with heading, st.container(horizontal=True, vertical_alignment="center"):
     st.title(escape(group), anchor=False, width="content")
-    components.badge(BADGE_STYLES[status])
+    components.badge(BADGE_STYLES[status], note=group_list.STATUS_WINDOW)
 
 began, is_before = row["since"], row["since_at_least"]
 if status is Status.LOSING_DATA:
@@ -116,7 +116,7 @@ with st.grid(6, min_column_width=124, gap="small"):
             rate(row[metric]),
             delta=delta,
             colour=colour,
-            help_text="Mean of the newest minutes. Usual is the median of this hour of the week.",
+            help_text=f"{group_list.WINDOW} Usual is the median of this hour of the week.",
         )
     components.tile(
         "Drained in",

@@ -101,7 +101,13 @@ objectives = {
 }
 columns = {
     "group": Column("group", width=165, opens=(routes.GROUP, "group"), pinned=True),
-    "label": Column("status", "status", badge_styles=list(BADGE_STYLES.values()), width=108),
+    "label": Column(
+        "status",
+        "status",
+        badge_styles=list(BADGE_STYLES.values()),
+        width=108,
+        help=group_list.STATUS_WINDOW,
+    ),
     "time_lag_seconds": Column(
         "time lag",
         "duration",

@@ -10,7 +10,15 @@ from app.data.context import current
 from app.data.history import CLUSTER
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import clock, count, duration, escape, exact, per_minute, rate, short, thin
-from app.ui import components, incident_list, open_incidents, present_incidents, routes, tables
+from app.ui import (
+    components,
+    incident_list,
+    open_incidents,
+    present_incidents,
+    routes,
+    seasons,
+    tables,
+)
 from app.ui.advice import forecast
 from app.ui.browser import items
 from app.ui.changes import deploy_form, events, page_events
@@ -222,8 +230,9 @@ with components.guarded():
 
     contributing = forecast.contributors(view)
     if not contributing.is_empty():
+        is_generated = bool(contributing["generated"].fill_null(value=False).any())
         with components.section(
-            "What changed most in a week",
+            seasons.named("What changed most in a week", is_generated=is_generated),
             help_text="Topics whose arrival differs most from the week before.",
             is_folded=view.is_phone,
         ):
@@ -244,8 +253,6 @@ with components.guarded():
                 noun="topics",
                 rows_shown=5,
             )
-            if contributing["generated"].fill_null(value=False).any():
-                st.caption("Generated history is in it.")
 
     with components.section("Changes in the last hour", is_folded=view.is_phone):
         changed = page_events.of_last_hour(view)

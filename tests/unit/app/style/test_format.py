@@ -199,14 +199,6 @@ def test_an_address_becomes_no_link_and_nothing_unseen_is_kept(text: str, shown:
 
 
 @pytest.mark.parametrize(
-    ("per_second", "written"),
-    [(2.0, "+2/s"), (-0.5, "-30/min"), (0.0, "0/s"), (None, "unknown")],
-)
-def test_a_change_has_its_sign(per_second: float | None, written: str) -> None:
-    assert write.change(per_second) == written
-
-
-@pytest.mark.parametrize(
     ("zone", "name"),
     [
         (ZoneInfo("Europe/Berlin"), "Berlin, UTC+1"),

@@ -35,7 +35,9 @@ def said(found: Sequence[Label]) -> list[str]:
     ("pixels", "texts"),
     [
         pytest.param(600, ["orders stopped", "payments stopped", "<leader moved"], id="room"),
-        pytest.param(300, ["orders stopped", "payments stopped +1"], id="a half of a window"),
+        pytest.param(
+            300, ["orders stopped", "payments stopped and 1 more"], id="a half of a window"
+        ),
         pytest.param(220, ["orders stopped +1", "<leader moved"], id="a phone"),
     ],
 )
@@ -49,7 +51,7 @@ def test_a_second_row_has_room_for_more_marks() -> None:
     events = [event(5 + number * 8, name) for number, name in enumerate(names)]
     axis = replace(AXIS, pixels=560)
     one, two = (labelled(axis, *events, rows=rows) for rows in (1, 2))
-    assert said(one) == ["broker 2 is missing +1", "topic a appeared +1"]
+    assert said(one) == ["broker 2 is missing +1", "topic a appeared and 1 more change"]
     assert (said(two), [label.row for label in two]) == (list(names), [0, 1, 0, 1])
 
 
@@ -57,14 +59,14 @@ def test_the_return_of_a_broker_is_named_before_others_but_for_a_loss() -> None:
     at = START + timedelta(minutes=4)
     back = ChartEvent(at=at, text="broker 2 is back", kind="main")
     (label,) = labelled(AXIS, event(2, "leaders moved: 1 → 2"), back, event(6, "e"))
-    assert (label.text, label.first) == ("broker 2 is back +2", back)
+    assert (label.text, label.first) == ("broker 2 is back and 2 more changes", back)
     (label,) = labelled(AXIS, back, event(5, "broker 3 is missing", is_act=True))
-    assert label.text == "broker 3 is missing +1"
+    assert label.text == "broker 3 is missing and 1 more change"
 
 
 def test_a_label_is_of_what_is_worst_among_its_events() -> None:
     (label,) = labelled(AXIS, event(2, "quiet"), event(4, "lost", is_act=True), event(6, "also"))
-    assert label.text == "lost +2"
+    assert label.text == "lost and 2 more changes"
     assert label.first.at == START + timedelta(minutes=4)
 
 
@@ -92,7 +94,7 @@ def test_events_of_the_axis_are_drawn_as_lines_and_told_on_hover() -> None:
     events = (event(20, "e", detail="<b>x</b>"), event(20.05, "lost", is_act=True), event(90))
     put_marks(made, replace(AXIS, events=events), DARK)
     (shape,), (note,) = made.shapes, made.notes
-    assert note["text"] == "lost +1"
+    assert note["text"] == "lost and 1 more change"
     assert note["font"]["color"] == shape["line"]["color"] == DARK.act
     assert note["x"] == shape["x0"]
     assert note["hovertext"].split("<br>") == ["08:20:00 e: &lt;b&gt;x&lt;/b&gt;", "08:20:03 lost"]

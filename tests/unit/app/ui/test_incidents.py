@@ -29,6 +29,7 @@ from app.ui.incident_list import (
 )
 from app.ui.incidents import Incident, incidents, of_rows, with_rows
 from app.views.alerts.view_model import matching, newest_first
+from config.integrations import RabbitMQSettings
 from lake.schemas.current import GROUP_STATUS
 from tests import alert_of
 
@@ -70,6 +71,7 @@ def test_an_incident_says_since_when_as_the_overview_does(
     [
         pytest.param(None, "", id="not known"),
         pytest.param(3600.0, "loses data in 1 h", id="later"),
+        pytest.param(2 * 3600.0 + 55 * 60, "loses data in 2 h 50 min", id="two units"),
         pytest.param(8 * 86400.0, "", id="far"),
         pytest.param(200.0, "loses data within 5 min", id="soon"),
         pytest.param(-5.0, "loses data within 5 min", id="over"),
@@ -90,6 +92,14 @@ def test_a_cause_that_is_no_group_says_whose_data_is_lost(view: View) -> None:
     assert loss(Incident(cause=broker, symptoms=(later, late)), NOW) == "payments loses data in 2 h"
     assert loss(Incident(cause=late, symptoms=(later,)), NOW) == "loses data in 2 h"
     assert loss(Incident(cause=alert("quiet", 1000.0), symptoms=()), NOW, it="it") == ""
+
+
+def test_an_alert_of_a_source_beside_the_clusters_names_its_kind(view: View) -> None:
+    rabbit = RabbitMQSettings(name="eu", url="http://localhost:15672")
+    settings = view.settings.model_copy(update={"rabbitmq": [rabbit]})
+    given = [alert(name, 1000.0, labels={"cluster": name}) for name in ("eu", "west")]
+    rows = items(incidents(given), replace(view, now=NOW, settings=settings))
+    assert {row.what: row.until for row in rows} == {"eu": "in RabbitMQ eu", "west": "in west"}
 
 
 def test_an_incident_has_its_deadline_once_while_it_goes_on(view: View) -> None:

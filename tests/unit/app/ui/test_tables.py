@@ -257,6 +257,29 @@ def test_a_phone_has_twenty_cards_and_the_others_folded_where_none_is_left_out(
     assert drawn == {"few-cards": 20, "all-cards": 20, "all-more": 10}
 
 
+@pytest.mark.parametrize(
+    ("rows", "width", "pixels"),
+    [
+        pytest.param(3, 120, 58, id="a sentence is cut"),
+        pytest.param(3, 600, 31, id="it has room"),
+        pytest.param(21, 120, 31, id="many rows"),
+    ],
+)
+def test_rows_have_three_lines_where_a_sentence_would_be_cut(
+    rows: int, width: int, pixels: int
+) -> None:
+    frame = pl.DataFrame({"why": ["No commit for 45 min with 3,315 messages waiting."] * rows})
+    assert tables.row_pixels(frame, {"why": Column("why", width=width)}) == pixels
+
+
+def test_rates_on_a_card_have_the_unit_of_their_column() -> None:
+    frame = pl.DataFrame({"name": ["a", "b"], "rate": [120.0, 0.05]})
+    columns = {"name": Column("name"), "rate": Column("arriving", "rate")}
+    assert [one.step for one in cards(frame, columns, cast(View, Frame()))] == [
+        *("arriving 120/s", "arriving 0.05/s"),
+    ]
+
+
 def test_the_link_of_a_card_has_the_name_as_it_is() -> None:
     frame = pl.DataFrame({"group": ["orders 10,000"]})
     (card,) = cards(

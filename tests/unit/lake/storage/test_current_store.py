@@ -60,6 +60,15 @@ def test_what_was_never_written_is_none_and_no_rows_are_no_rows(store: CurrentSt
     assert rows.is_empty()
 
 
+def test_the_row_of_the_cluster_is_replaced_after_all_others(
+    store: CurrentStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[Table] = []
+    monkeypatch.setattr(store, "replace", lambda table, *_: order.append(table))
+    store.replace_all("east", {table: table.empty for table in (CLUSTER_STATUS, GROUP_STATUS)})
+    assert order == [GROUP_STATUS, CLUSTER_STATUS]
+
+
 def test_predicates_choose_rows(store: CurrentStore) -> None:
     store.replace(GROUP_STATUS, "east", status_rows("a", "b"))
     rows = store.read(GROUP_STATUS, "east", pl.col("group") == "b")

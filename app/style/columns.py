@@ -1,0 +1,95 @@
+"""How the numbers of a column are written: in one style, so that they compare by eye."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from math import isfinite
+
+from app.style.format import (
+    IN_MILLISECONDS,
+    THIN,
+    UNKNOWN,
+    exact,
+    from_seconds_on,
+    milliseconds,
+    share,
+    significant,
+    size,
+)
+
+Writer = Callable[[float | None], str]
+
+_RATES = ((1.0, 1.0, "/s"), (1 / 60, 60.0, "/min"), (0.0, 3600.0, "/h"))
+"""Where the highest rate is so many a second: times what, in which unit."""
+_MILLION = 1e6
+
+_LETTER_PIXELS, _CELL_PIXELS = 6, 16
+"""Of a letter and of what surrounds a cell's text, about."""
+_NAMED_WIDTHS: Mapping[str, int] = {"small": 75, "medium": 200, "large": 400}
+"""Streamlit's."""
+
+
+def rates(per_second: Iterable[float]) -> Writer:
+    """Return how rates are written: all in the unit that suits the highest, in full.
+
+    From a million a second on, all are in thousands.
+    """
+    highest = max(map(abs, per_second), default=0.0) or 1.0
+    factor, unit = next((factor, unit) for least, factor, unit in _RATES if highest >= least)
+    if highest >= _MILLION:
+        factor, unit = 1e-3, f"{THIN}k/s"
+    return partial(_rate, factor=factor, unit=unit)
+
+
+def _rate(per_second: float | None, *, factor: float, unit: str) -> str:
+    if per_second is None or not isfinite(per_second):
+        return UNKNOWN
+    value = per_second * factor
+    return f"{exact(value) if abs(value) >= 100 else significant(value)}{unit}"
+
+
+def changes(per_second: Iterable[float]) -> Writer:
+    """Return how differences of rates are written: as ``rates``, with their signs."""
+    write = rates(per_second)
+    return lambda one: f"+{write(one)}" if one is not None and one > 0 else write(one)
+
+
+def durations(seconds: Iterable[float]) -> Writer:
+    """Return how durations are written: all in milliseconds, or none."""
+    highest = max(map(abs, seconds), default=0.0)
+    return milliseconds if 0 < highest < IN_MILLISECONDS else from_seconds_on
+
+
+_OF_EACH: Mapping[str, Writer] = {"count": exact, "size": size, "share": share}
+_OF_ALL: Mapping[str, Callable[[Iterable[float]], Writer]] = {
+    "rate": rates,
+    "change": changes,
+    "duration": durations,
+}
+
+
+def writer(kind: str, values: Iterable[float]) -> Writer | None:
+    """Return how the values of a kind of column are written; None where they are no numbers.
+
+    Args:
+        kind: The kind of a column of ``app.ui.tables``.
+        values: All its values that are known.
+    """
+    if kind in _OF_ALL:
+        return _OF_ALL[kind](one for one in values if isfinite(one))
+    return _OF_EACH.get(kind)
+
+
+def is_cut(texts: Iterable[str], width: int | str | None) -> bool:
+    """Return whether a text of several words has no room in a line of its column.
+
+    Args:
+        texts: The texts of the column.
+        width: Its width, in pixels or by name; None: it is as wide as its texts.
+    """
+    pixels = _NAMED_WIDTHS.get(width) if isinstance(width, str) else width
+    if pixels is None:
+        return False
+    letters = (pixels - _CELL_PIXELS) // _LETTER_PIXELS
+    return any(" " in text and len(text) > letters for text in texts)

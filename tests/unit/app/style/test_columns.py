@@ -1,0 +1,76 @@
+"""How the numbers of a column are written."""
+
+from __future__ import annotations
+
+from math import inf, nan
+
+import pytest
+
+from app.style.columns import is_cut, writer
+from app.style.format import THIN
+
+
+def column(kind: str, *values: float | None) -> list[str]:
+    write = writer(kind, [one for one in values if one is not None])
+    assert write is not None
+    return [write(one) for one in values]
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        pytest.param(
+            [46_234.0, 120.4, 12.34, 0.02, 0.0],
+            [f"46{THIN}234/s", "120/s", "12.3/s", "0.02/s", "0/s"],
+            id="a second",
+        ),
+        pytest.param([0.5, 0.01], ["30/min", "0.6/min"], id="a minute"),
+        pytest.param([0.002, None], ["7.2/h", "unknown"], id="an hour"),
+        pytest.param([0.0], ["0/s"], id="nothing"),
+        pytest.param(
+            [1_500_000.0, 46_234.0],
+            [f"1{THIN}500{THIN}k/s", f"46.2{THIN}k/s"],
+            id="thousands, all of them",
+        ),
+        pytest.param([2.0, inf, nan], ["2/s", "unknown", "unknown"], id="what is no number"),
+    ],
+)
+def test_rates_of_a_column_have_one_unit(values: list[float | None], texts: list[str]) -> None:
+    assert column("rate", *values) == texts
+
+
+def test_changes_of_a_column_have_one_unit_and_their_signs() -> None:
+    assert column("change", 2.0, -0.5, 0.0, None) == ["+2/s", "-0.5/s", "0/s", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        pytest.param([0.041, 0.0, 0.003], ["41 ms", "0 ms", "3 ms"], id="all are short"),
+        pytest.param([0.041, 0.42, 260.0], ["0.041 s", "0.42 s", "4 min 20 s"], id="some are long"),
+        pytest.param([0.0, None], ["0 s", "unknown"], id="nothing"),
+    ],
+)
+def test_durations_of_a_column_are_in_milliseconds_together_or_not_at_all(
+    values: list[float | None], texts: list[str]
+) -> None:
+    assert column("duration", *values) == texts
+
+
+def test_a_text_is_no_number() -> None:
+    assert writer("text", []) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [
+        pytest.param("no commit for 45 min on orders-7", 120, True, id="a sentence"),
+        pytest.param("no commit for 45 min on orders-7", "large", False, id="a wide column"),
+        pytest.param("no commit for 45 min on orders-7", None, False, id="as wide as its texts"),
+        pytest.param("a-name-without-any-space-in-it", 60, False, id="a name cannot be wrapped"),
+    ],
+)
+def test_a_sentence_that_has_no_room_in_its_column_is_cut(
+    text: str, width: int | str | None, expected: bool
+) -> None:
+    assert is_cut([text], width) is expected
