@@ -15,7 +15,7 @@ from alerting.inputs.frames import KAFKA
 from alerting.status.model import LATE, Status
 from app.data.history import TIME
 from app.style.format import UNKNOWN, count, duration, exact, per_minute
-from app.ui.incidents import DEADLINE_SHOWN
+from app.ui.incident_list import DEADLINE_SHOWN
 from app.ui.tables import DASH, NONE
 from scaling.advisers.retention import ACT_WITHIN_SECONDS
 
