@@ -42,7 +42,7 @@ ROW_LIMIT = 1000
 """Most rows that a table shows; a search finds the others."""
 
 _ROW_PIXELS = 31
-_WRAPPED_ROWS, _WRAPPED_PIXELS = 20, 58
+_WRAPPED_ROWS, _WRAPPED_PIXELS = 8, 58
 """Rows of a table that has room for three lines each: Streamlit wraps texts above four rem."""
 _CARDS, _SEEN = 20, 4
 """Rows that a phone shows at once, a card each; short columns that are seen of a card."""

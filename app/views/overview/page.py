@@ -115,7 +115,12 @@ with components.guarded():
     course, measured = whole.frame, whole.measured
 if not cluster.is_empty():
     now = cluster.row(0, named=True)
-    grown = view_model.growth(measured, "lag")
+    # All tiles are of the present, whatever range the charts are of.
+    grown = (
+        view_model.growth(measured, "lag", now["lag"], now["evaluated_at"])
+        if view.range.end is None
+        else "now"
+    )
     with st.grid(6, min_column_width=124, gap="small"):
         slowest = now["slowest_group"]
         slow = groups.filter(

@@ -105,13 +105,20 @@ def _brokers_sentence(cluster: pl.DataFrame, brokers_read: bool) -> str:
     return "All brokers up" if brokers_read else "Whether all brokers are up is not known now"
 
 
-def growth(frame: pl.DataFrame, value: str) -> str | None:
-    """Return by how much a value has grown, and in what time: ``+905 in 5 min``."""
-    known = frame.filter(pl.col(value).is_not_null()).sort(TIME)
-    if known.height < 2:
+def growth(frame: pl.DataFrame, value: str, now: float | None, at: datetime) -> str | None:
+    """Return by how much a value has grown until now, and in what time: ``+905 in 5 min``.
+
+    Args:
+        frame: Its history, which ends some minutes ago.
+        value: The column.
+        now: What it is now; None: that is not known.
+        at: The present.
+    """
+    known = frame.filter(pl.col(value).is_not_null(), pl.col(TIME) < at).sort(TIME)
+    if known.is_empty() or now is None:
         return None
-    change = float(known[value][-1] - known[value][0])
-    seconds = (known[TIME][-1] - known[TIME][0]).total_seconds()
+    change = now - float(known[value][0])
+    seconds = (at - known[TIME][0]).total_seconds()
     return f"{'+' if change >= 0 else ''}{short(change)} in {duration(seconds)}"
 
 

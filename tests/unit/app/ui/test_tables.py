@@ -262,7 +262,7 @@ def test_a_phone_has_twenty_cards_and_the_others_folded_where_none_is_left_out(
     [
         pytest.param(3, 120, 58, id="a sentence is cut"),
         pytest.param(3, 600, 31, id="it has room"),
-        pytest.param(21, 120, 31, id="many rows"),
+        pytest.param(9, 120, 31, id="many rows"),
     ],
 )
 def test_rows_have_three_lines_where_a_sentence_would_be_cut(

@@ -208,7 +208,11 @@ def test_the_sentence_of_the_overview() -> None:
     )
 
 
-def test_how_much_lag_has_grown() -> None:
-    assert overview_view_model.growth(history(lag=[None, 5, 9]), "lag") == "+4 in 1 min"
-    assert overview_view_model.growth(history(lag=[9, 5, 4]), "lag") == "-5 in 2 min"
-    assert overview_view_model.growth(history(lag=[5]), "lag") is None
+def test_how_much_lag_has_grown_until_now() -> None:
+    def grown(now: int | None, *lags: int | None) -> str | None:
+        return overview_view_model.growth(history(lag=list(lags)), "lag", now, at(240))
+
+    assert grown(12, None, 5, 9) == "+7 in 3 min"
+    assert grown(4, 9, 5) == "-5 in 4 min"
+    assert grown(4) is None
+    assert grown(None, 9, 5) is None
