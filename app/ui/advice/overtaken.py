@@ -26,6 +26,10 @@ _BETTER = frozenset({Status.OK, Status.CATCHING_UP})
 IN_SYNC = "in sync"
 _OF_NOBODY = (AdviceKind.KEEP, AdviceKind.START_CONSUMERS, AdviceKind.RESTART_CONNECTOR)
 """What is advised where nobody reads."""
+_OF_WELL = frozenset(
+    {AdviceKind.KEEP, AdviceKind.REMOVE_CONSUMERS, AdviceKind.REMOVE_IDLE_CONSUMERS}
+)
+"""What is advised to groups that are well: that they are is nothing new to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,31 +90,34 @@ class Known:
 
     def overtakes(self, row: Mapping[str, Any], *, zone: tzinfo, now: datetime) -> Overtaken | None:
         """Return what is newer than a row of ``recommendations``; None: nothing that is known."""
+        newer = self._newer(row, zone, now)
+        if newer is None:
+            return None
+        does, is_void = newer
+        return Overtaken(now=does, given=clock(row["confirmed_at"], zone, now=now), is_void=is_void)
+
+    def _newer(
+        self, row: Mapping[str, Any], zone: tzinfo, now: datetime
+    ) -> tuple[str, bool] | None:
+        """Return what its subject does now, and whether the advice is no answer to that."""
         is_keep = row["kind"] == AdviceKind.KEEP
-        given = clock(row["confirmed_at"], zone, now=now)
         if row["subject_kind"] == Subject.TOPIC:
             state = self.topics.get(row["subject"], IN_SYNC)
             if not is_keep or state == IN_SYNC:
                 return None
-            return Overtaken(now=f"what its replicas do now: {state}", given=given, is_void=True)
+            return f"what its replicas do now: {state}", True
         if row["subject_kind"] != Subject.GROUP or row["subject"] not in self.groups:
             return None
         status, since, members = self.groups[row["subject"]]
         if row["current"] == 0 and row["kind"] in _OF_NOBODY:
             if members:
-                word = f"the number of its consumers: {members}"
-                return Overtaken(now=word, given=given, is_void=True)
+                return f"the number of its consumers: {members}", True
             if is_keep and status is Status.STOPPED:
                 # It is found to have stopped after a while, and dated back.
-                word = f"what the group does now: {BADGE_STYLES[status].word}"
-                return Overtaken(now=word, given=given, is_void=True)
+                return f"what the group does now: {BADGE_STYLES[status].word}", True
         # A poll that failed tells nothing new.
         is_new = status is not Status.UNKNOWN and since and since > row["confirmed_at"]
-        if not is_new or (is_keep and status is Status.OK):
+        if not is_new or (status is Status.OK and row["kind"] in _OF_WELL):
             return None
         does = f"what the group does since {clock(since, zone, now=now)}"
-        return Overtaken(
-            now=f"{does}: {BADGE_STYLES[status].word}",
-            given=given,
-            is_void=is_keep or status in _BETTER,
-        )
+        return f"{does}: {BADGE_STYLES[status].word}", is_keep or status in _BETTER

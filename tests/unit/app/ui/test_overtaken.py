@@ -133,6 +133,12 @@ def test_what_is_not_known_to_have_changed_overtakes_nothing(rows: pl.DataFrame)
     assert known.overtakes(row_of(AdviceKind.KEEP), zone=UTC, now=NOW) is None
 
 
+def test_that_a_group_is_well_is_nothing_new_to_advice_that_it_has_too_many_consumers() -> None:
+    known = Known.of(groups(Status.OK, SINCE), topics(None))
+    for kind in (AdviceKind.REMOVE_CONSUMERS, AdviceKind.REMOVE_IDLE_CONSUMERS):
+        assert known.overtakes(row_of(kind), zone=UTC, now=NOW) is None
+
+
 @pytest.mark.parametrize(
     ("kind", "replication", "said"),
     [
