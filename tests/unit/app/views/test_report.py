@@ -258,9 +258,8 @@ def test_an_incident_lasted_in_the_week_until_its_cause_was_mended() -> None:
     was = Told(until=at + 60, severity=AlertSeverity.WARNING, what="w", detail="", step="")
     cause = replace(alert("w", began=at, ended=at + 90), before_mending=was)
     late = alert("late", began=at, ended=at + 300)
-    (row,) = view_model.incident_part(
-        [Incident(cause=cause, symptoms=(late,))], START, END
-    ).rows.to_dicts()
+    one = Incident(cause=cause, symptoms=(late,))
+    (row,) = view_model.incident_part([one], START, END).rows.to_dicts()
     assert (row["seconds"], row["ended"]) == (60.0, START + timedelta(seconds=90))
 
 
