@@ -17,6 +17,7 @@ from alerting.tools.rule_trial import Tried, thing
 from app.style import theme
 from app.style.format import count, duration, exact, share
 from app.style.theme import BadgeStyle
+from app.ui.incidents import mended_at
 from app.ui.tables import NEVER
 
 CRITICAL = BadgeStyle(
@@ -206,7 +207,7 @@ def alert_rows(
             if is_so
         ]
         end = alert.resolved_at if alert.state is State.RESOLVED else None
-        lasts = (end or now.timestamp()) - alert.began_at
+        lasts = (mended_at(alert) or now.timestamp()) - alert.began_at
         rows.append(
             {
                 "severity": [severity_style(alert.severity, is_over=end is not None).label],

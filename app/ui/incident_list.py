@@ -24,7 +24,7 @@ from app.ui.alert_list import (
     severity_style,
 )
 from app.ui.browser.items import Item, Target
-from app.ui.incidents import Incident
+from app.ui.incidents import Incident, mended_at
 
 MOST_SYMPTOMS = 40
 DEADLINE_SHOWN = timedelta(days=7)
@@ -69,19 +69,20 @@ def story(alert_id: str, label: str = "incident") -> Target:
 
 
 def span(incident: Incident, view: View) -> str:
-    """Write when an incident was: ``since 18:43``, or ``18:43, for 6 min``.
+    """Write when an incident was: ``since 18:43``, or ``18:43, for 6 min``; see ``mended_at``.
 
     What was mended before it was over lasted so long: ``18:43, for 3 min, over after 6 min``.
 
     One without a date of its own was so when it was first looked at; see ``beginning``.
     """
     began = clock(moment(incident.cause.began_at), view.zone, now=view.now)
-    if incident.ended_at is None:
+    over_at, mended = incident.cause.resolved_at, mended_at(incident.cause)
+    if incident.ended_at is None or over_at is None or mended is None:
         return beginning(began, at_least=incident.began_before or incident.cause.since is None)
-    lasted = f"for {duration(incident.mended_at - incident.cause.began_at)}".replace(" ", "\u00a0")
-    if incident.mended_at == incident.ended_at:
+    lasted = f"for {duration(mended - incident.cause.began_at)}".replace(" ", "\u00a0")
+    if mended == over_at:
         return f"{began}, {lasted}"
-    over = duration(incident.ended_at - incident.cause.began_at).replace(" ", "\u00a0")
+    over = duration(over_at - incident.cause.began_at).replace(" ", "\u00a0")
     return f"{began}, {lasted}, over after {over}"
 
 
@@ -229,7 +230,7 @@ def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:
     rows = []
     for one in found:
         cause = one.cause
-        rows.append(_bar(cause.what, cause.severity, cause.began_at, cause.resolved_at, now))
+        rows.append(_bar(cause.what, cause.severity, cause.began_at, mended_at(cause), now))
         if one.symptoms:
             ends = [each.resolved_at for each in one.symptoms]
             last = None if None in ends else max(end for end in ends if end is not None)

@@ -48,10 +48,19 @@ class Incident:
         return None if None in ends else max(end for end in ends if end is not None)
 
     @property
-    def mended_at(self) -> float:
-        """When what the cause fired for was mended, of what is over; else when that ended."""
-        was = self.cause.before_mending
-        return (self.ended_at or 0.0) if was is None else was.until
+    def outlived_at(self) -> float | None:
+        """When the last symptom ended, of what is over; None: none ended after its cause."""
+        ended, over = self.ended_at, self.cause.resolved_at
+        return None if ended is None or over is None or ended <= over else ended
+
+
+def mended_at(cause: Alert) -> float | None:
+    """Return until when an incident lasted: its cause was mended then; None: it goes on.
+
+    Its alert is over then, or later, and its symptoms may outlive both.
+    """
+    was = cause.before_mending
+    return cause.resolved_at if was is None or cause.resolved_at is None else was.until
 
 
 def incidents(alerts: Iterable[Alert]) -> list[Incident]:

@@ -32,6 +32,7 @@ from app.data.history import TIME
 from app.style.charts.base import ChartEvent
 from app.style.format import clock, count, duration
 from app.ui.changes import controller
+from app.ui.incidents import mended_at
 from lake import deploy_marks
 
 STANDS_AFTER = timedelta(minutes=5)
@@ -245,8 +246,11 @@ def _of_cause(one: Alert, since: datetime, zone: tzinfo, now: datetime) -> Event
     if one.resolved_at is not None:
         ended = datetime.fromtimestamp(one.resolved_at, UTC)
         at = began if began >= since else ended
-        lasted = duration((ended - began).total_seconds())
-        detail = f"over at {clock(ended, zone, now=now)}, after {lasted}"
+        over = duration((ended - began).total_seconds())
+        detail = f"over at {clock(ended, zone, now=now)}, after {over}"
+        mended = mended_at(one)
+        if mended is not None and mended != one.resolved_at:
+            detail = f"lasted {duration(mended - one.began_at)}, {detail}"
     return Event(
         at=at,
         sort=Sort.ALERTS,

@@ -19,7 +19,7 @@ from app.style.format import clock, count, duration, escape, thin
 from app.ui.alert_list import as_said, how_bad, moment, severity_style
 from app.ui.changes.events import Event, Sort
 from app.ui.incident_list import limited, loss, symptoms_of, timeline_rows, what_goes_on
-from app.ui.incidents import Incident, incidents
+from app.ui.incidents import Incident, incidents, mended_at
 from app.views.incident.lag import Courses, figures
 
 BEFORE = timedelta(minutes=30)
@@ -183,17 +183,15 @@ def bars(incident: Incident, now: datetime) -> pl.DataFrame:
     return timeline_rows(
         [
             Incident(cause=incident.cause),
-            *(
-                Incident(cause=replace(alike[0], what=_named(alike), resolved_at=_end(alike)))
-                for alike in symptoms_together(incident)
-            ),
+            *(Incident(cause=_as_one(alike)) for alike in symptoms_together(incident)),
         ],
         now,
     )
 
 
-def _end(alike: Sequence[Alert]) -> float | None:
-    return Incident(cause=alike[0], symptoms=tuple(alike)).ended_at
+def _as_one(alike: Sequence[Alert]) -> Alert:
+    end = Incident(cause=alike[0], symptoms=tuple(alike)).ended_at
+    return replace(alike[0], what=_named(alike), resolved_at=end, before_mending=None)
 
 
 def around(
@@ -217,7 +215,7 @@ def ends(incident: Incident, marked: Sequence[ChartEvent]) -> tuple[ChartEvent, 
         incident: The incident.
         marked: What the chart marks beside: it may have the begin.
     """
-    cause, over = incident.cause, moment(incident.ended_at)
+    cause, over = incident.cause, moment(incident.cause.resolved_at)
     found = []
     if not any(is_begin(incident, one.text, one.at) for one in marked):
         found.append(ChartEvent(at=_moment(cause.began_at), text=cause.what, kind="act"))
@@ -303,13 +301,16 @@ def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
     said = (f"{count(number, 'symptom')}" if number else "No symptom") + (
         f", {before} of them from before." if before else "."
     )
-    if incident.ended_at is not None:
-        lasted = duration(incident.ended_at - cause.began_at)
-        ended = clock(moment(incident.ended_at), zone, now=now, to_seconds=True)
-        if incident.mended_at == incident.ended_at:
-            return f"It began at {began}, ended at {ended} and lasted {lasted}. {said}"
-        mended = duration(incident.mended_at - cause.began_at)
-        return f"It began at {began}, lasted {mended}, and was over at {ended}. {said}"
+    mended = mended_at(cause)
+    if incident.ended_at is not None and mended is not None:
+        lasted = duration(mended - cause.began_at)
+        over = clock(moment(cause.resolved_at), zone, now=now, to_seconds=True)
+        if incident.outlived_at is not None:
+            last = clock(moment(incident.outlived_at), zone, now=now, to_seconds=True)
+            said = f"{said} Its last symptom ended at {last}."
+        if mended == cause.resolved_at:
+            return f"It began at {began}, ended at {over} and lasted {lasted}. {said}"
+        return f"It began at {began}, lasted {lasted}, and was over at {over}. {said}"
     goes = duration(now.timestamp() - cause.began_at)
     if cause.resolved_at is not None:
         return f"It began at {began}; the cause is {what_goes_on(incident)}. {said}"

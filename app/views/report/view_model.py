@@ -16,13 +16,14 @@ from app.style.format import count, duration, exact, listing, zone_name
 from app.ui import tables
 from app.ui.alert_list import EVERY_SEVERITY, at_worst, moment, severity_style
 from app.ui.incident_list import symptoms_of
-from app.ui.incidents import Incident
+from app.ui.incidents import Incident, mended_at
 from app.ui.tables import Column
 from app.ui.time_axis import how_much
 from scaling.advice.follow_up import AdviceOutcome, Followed
 
 WEEK = timedelta(days=7)
 _NAMED = 10
+LASTED = "Within this week, until the cause was mended: its alert and symptoms may be over later."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,14 +87,14 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
         if one.is_pending:
             continue
         cause = as_it_was(one.cause)
-        inside = min(ended or end, end) - max(began, start)
+        inside = min(moment(mended_at(cause)) or end, end) - max(began, start)
         rows.append(
             {
                 "order": SEVERITIES.index(one.cause.severity),
                 "severity": [severity_style(one.cause.severity, is_over=ended is not None).label],
                 "what": cause.what,
                 "began": began,
-                "ended": ended,
+                "ended": moment(cause.resolved_at),
                 "seconds": max(0.0, inside.total_seconds()),
                 "symptoms": len(symptoms_of(one)),
                 "detail": at_worst(cause, is_over=ended is not None),
@@ -121,8 +122,8 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
             ),
             "what": Column("what", width=230),
             "began": Column("began", "time", width=102),
-            "seconds": Column("lasted", "duration", width=72, help="Within this week."),
-            "ended": Column("ended", "time", unknown="goes on", width=102),
+            "seconds": Column("lasted", "duration", width=72, help=LASTED),
+            "ended": Column("over", "time", unknown="goes on", width=102, help="Of its alert."),
             "detail": Column("how bad", width=324, help="At its worst, of all evaluations."),
             "symptoms": Column("symptoms", "count", width=80),
         },

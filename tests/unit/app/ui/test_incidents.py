@@ -161,6 +161,11 @@ def test_what_was_mended_before_it_was_over_lasted_so_long(view: View) -> None:
     (found,) = incidents([alert("g catches up", 1000.0, ended=1330.0, before_mending=was)])
     said = span(found, replace(view, now=NOW)).replace("\u00a0", " ")
     assert said == "00:16, for 3 min, over after 5 min 30 s"
+    late = alert("late", 1100.0, ended=1900.0)
+    outlived = replace(found, symptoms=(late,))
+    assert span(outlived, replace(view, now=NOW)) == span(found, replace(view, now=NOW))
+    bar = timeline_rows([outlived], NOW)["to"].to_list()
+    assert [one.timestamp() for one in bar] == [1180.0, 1900.0], "red until it was mended"
 
 
 def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> None:

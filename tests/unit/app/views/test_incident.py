@@ -190,6 +190,17 @@ def test_its_sentence_says_when_it_began_and_ended() -> None:
     assert sentence(INCIDENT, at(2000), UTC) == (
         "It began at 00:16:40, ended at 00:22:40 and lasted 6 min. 1 symptom."
     )
+    outlived = replace(INCIDENT, symptoms=(replace(SYMPTOM, resolved_at=1420.0),))
+    assert sentence(outlived, at(2000), UTC) == (
+        "It began at 00:16:40, ended at 00:22:40 and lasted 6 min. 1 symptom. "
+        "Its last symptom ended at 00:23:40."
+    )
+    assert [one.at for one in ends(outlived, ())] == [at(1000), at(1360)]
+    mended = Incident(cause=replace(MENDED, state=State.RESOLVED, resolved_at=1360.0))
+    assert sentence(mended, at(2000), UTC) == (
+        "It began at 00:16:40, lasted 3 min 20 s, and was over at 00:22:40. No symptom."
+    )
+    assert bars(mended, at(2000))["to"].to_list() == [at(1200)]
     open_one = Incident(cause=replace(CAUSE, state=State.FIRING, resolved_at=None))
     assert sentence(open_one, at(1120), UTC) == (
         "It began at 00:16:40 and has lasted 2 min. No symptom."

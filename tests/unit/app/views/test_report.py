@@ -253,6 +253,16 @@ def test_incidents_count_as_far_as_they_lie_in_the_week() -> None:
     assert lasted == {"goes on": 86400.0, "across": 86400.0, "inside": 3600.0}
 
 
+def test_an_incident_lasted_in_the_week_until_its_cause_was_mended() -> None:
+    at = START.timestamp()
+    was = Told(until=at + 60, severity=AlertSeverity.WARNING, what="w", detail="", step="")
+    cause = replace(alert("w", began=at, ended=at + 90), before_mending=was)
+    late = alert("late", began=at, ended=at + 300)
+    one = Incident(cause=cause, symptoms=(late,))
+    (row,) = view_model.incident_part([one], START, END).rows.to_dicts()
+    assert (row["seconds"], row["ended"]) == (60.0, START + timedelta(seconds=90))
+
+
 def test_what_was_saved_is_counted_from_when_advice_was_followed() -> None:
     given = pl.DataFrame(
         [
