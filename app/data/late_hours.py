@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 import streamlit as st
@@ -94,12 +94,15 @@ def _over_objective(
         )
 
     # Of groups that are in time nothing was read: the cluster's rows tell how far history goes.
-    newest = written(Grain.MINUTE, _end - _HISTORY_DELAY, _end)["window_start"].max()
+    newest: Any = written(Grain.MINUTE, _end - _HISTORY_DELAY, _end)["window_start"].max()
+    last_late: Any = minutes["window_start"].max()
+    if newest is not None and last_late is not None:
+        newest = max(newest, last_late)  # rows of groups are written first
     of_cluster = written(Grain.HOUR, start, _end)
     first_minutes = written(Grain.MINUTE, *first_minute_between(of_cluster, start, _end))
     return LateHours(
         by_group(pl.concat([hours, minutes]), settings.objective_seconds),
-        newest + timedelta(seconds=Grain.MINUTE.seconds) if isinstance(newest, datetime) else None,
+        None if newest is None else newest + timedelta(seconds=Grain.MINUTE.seconds),
         first_measured(pl.concat([of_cluster, first_minutes])),
     )
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, tzinfo
 import polars as pl
 
 from alerting.inputs.frames import STALE_INTERVALS
-from alerting.rules.lifecycle import State
+from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.phrases import time_left
@@ -24,7 +24,7 @@ from app.ui.alert_list import (
     severity_style,
 )
 from app.ui.browser.items import Item, Target
-from app.ui.incidents import Incident, mended_at
+from app.ui.incidents import Incident, mended_at, never_fired
 
 MOST_SYMPTOMS = 40
 DEADLINE_SHOWN = timedelta(days=7)
@@ -210,7 +210,12 @@ def what_goes_on(one: Incident) -> str:
 
 def symptoms_of(one: Incident) -> list[str]:
     """Return a line for each symptom; two rules may say the same of one thing."""
-    return list(dict.fromkeys(thin(f"{each.what}: {each.detail}") for each in one.symptoms))
+    fired: dict[str, bool] = {}
+    for each in one.symptoms:
+        said = thin(f"{each.what}: {each.detail}")
+        fired[said] = fired.get(said, False) or not never_fired(each)
+    verb = "is" if one.ended_at is None else "was"
+    return [said if has else f"{said} ({verb} pending)" for said, has in fired.items()]
 
 
 def folded(number: int) -> str:
@@ -230,26 +235,31 @@ def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:
     rows = []
     for one in found:
         cause = one.cause
-        rows.append(_bar(cause.what, cause.severity, cause.began_at, mended_at(cause), now))
+        rows.append(_bar(cause.what, _drawn_as([cause]), cause.began_at, mended_at(cause), now))
         if one.symptoms:
             ends = [each.resolved_at for each in one.symptoms]
             last = None if None in ends else max(end for end in ends if end is not None)
             first = min(each.began_at for each in one.symptoms)
-            worst = min((each.severity for each in one.symptoms), key=SEVERITIES.index)
             label = f"  ↳ {count(len(symptoms_of(one)), 'symptom')} of {cause.what}"
-            rows.append(_bar(label, worst, first, last, now))
+            rows.append(_bar(label, _drawn_as(one.symptoms), first, last, now))
     time = pl.Datetime("us", "UTC")
     return pl.DataFrame(
         rows, schema={"what": pl.String(), "severity": pl.String(), "from": time, "to": time}
     )
 
 
+def _drawn_as(alerts: Sequence[Alert]) -> str:
+    """Return the worst severity of those that fired; ``pending`` where none did."""
+    fired = [one.severity for one in alerts if not never_fired(one)]
+    return min(fired, key=SEVERITIES.index).value if fired else State.PENDING.value
+
+
 def _bar(
-    what: str, severity: AlertSeverity, began: float, ended: float | None, now: datetime
+    what: str, severity: str, began: float, ended: float | None, now: datetime
 ) -> dict[str, object]:
     return {
         "what": what,
-        "severity": severity.value,
+        "severity": severity,
         "from": moment(began),
         "to": moment(ended) or now,
     }

@@ -63,6 +63,11 @@ def mended_at(cause: Alert) -> float | None:
     return cause.resolved_at if was is None or cause.resolved_at is None else was.until
 
 
+def never_fired(alert: Alert) -> bool:
+    """Return whether an alert is pending, or was and ended so: nobody was to act or to watch."""
+    return alert.fired_at is None and alert.state is not State.FIRING
+
+
 def incidents(alerts: Iterable[Alert]) -> list[Incident]:
     """Group alerts by cause: what is open first, then the worst, then the newest.
 

@@ -39,7 +39,7 @@ def timeline_chart(
     """Draw when each thing fired.
 
     Args:
-        alerts: Rows of ``what``, ``severity``, ``from`` and ``to``.
+        alerts: Rows of ``what``, ``severity`` or ``pending``, ``from`` and ``to``.
         axis: The time axis.
         palette: The colours.
         is_narrow: Whether names are cut, so that the bars have most of the width.
@@ -53,6 +53,7 @@ def timeline_chart(
         "critical": (URGENT.label, palette.act, ""),
         "warning": (WATCH.label, palette.watch, "/"),
         "info": ("i note", palette.series[0], "."),
+        "pending": ("○ pending", palette.quiet, "-"),
     }
     for severity, (word, colour, pattern) in colours.items():
         rows = alerts.filter((pl.col("severity") == severity) & pl.col("what").is_in(names))

@@ -19,7 +19,7 @@ from app.style.format import clock, count, duration, escape, thin
 from app.ui.alert_list import as_said, how_bad, moment, severity_style
 from app.ui.changes.events import Event, Sort
 from app.ui.incident_list import limited, loss, symptoms_of, timeline_rows, what_goes_on
-from app.ui.incidents import Incident, incidents, mended_at
+from app.ui.incidents import Incident, incidents, mended_at, never_fired
 from app.views.incident.lag import Courses, figures
 
 BEFORE = timedelta(minutes=30)
@@ -151,9 +151,10 @@ def is_before(cause: Alert, symptom: Alert) -> bool:
 
 def symptoms_together(incident: Incident) -> list[list[Alert]]:
     """Return the symptoms of an incident, those that are alike together, in order of time."""
-    found: dict[tuple[str, str, bool], list[Alert]] = {}
+    found: dict[tuple[str, str, bool, bool], list[Alert]] = {}
     for one in incident.symptoms:
-        alike = (one.check, one.severity.value, is_before(incident.cause, one))
+        is_early = is_before(incident.cause, one)
+        alike = (one.check, one.severity.value, is_early, never_fired(one))
         found.setdefault(alike, []).append(one)
     return list(found.values())
 
@@ -170,7 +171,8 @@ def _of_symptoms(alike: Sequence[Alert]) -> list[Step]:
     if len(alike) > 1:
         detail = ", ".join(limited([thing(dict(one.labels)) for one in alike]))
     began = _moment(alike[0].began_at)
-    found = [Step(at=began, kind="symptom", what=_named(alike), detail=detail)]
+    kind = "pending" if never_fired(alike[0]) else "symptom"
+    found = [Step(at=began, kind=kind, what=_named(alike), detail=detail)]
     ends = [one.resolved_at for one in alike if one.resolved_at is not None]
     if ends:
         of = f"{len(ends)} of " if len(ends) < len(alike) else ""

@@ -38,9 +38,9 @@ def test_labels_of_marks_lie_above_the_bars_of_a_timeline() -> None:
 
 def test_severities_of_a_timeline_differ_by_more_than_their_colour() -> None:
     rows = pl.DataFrame(
-        {"what": ["a", "b", "c"], "severity": ["critical", "warning", "info"]}
+        {"what": list("abcd"), "severity": ["critical", "warning", "info", "pending"]}
     ).with_columns(pl.lit(START).alias("from"), pl.lit(AXIS.end).alias("to"))
     *bars_drawn, ends = timeline_chart(rows, axis=AXIS, palette=LIGHT).data
-    assert [one.name for one in bars_drawn] == ["● act now", "▲ watch", "i note"]
-    assert len({one.marker.pattern.shape for one in bars_drawn}) == 3
+    assert [one.name for one in bars_drawn] == ["● act now", "▲ watch", "i note", "○ pending"]
+    assert len({one.marker.pattern.shape for one in bars_drawn}) == 4
     assert list(ends.x) == [AXIS.local(AXIS.start), AXIS.local(AXIS.end)]

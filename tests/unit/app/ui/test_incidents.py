@@ -38,6 +38,7 @@ WARNING = AlertSeverity.WARNING
 
 
 def alert(name: str, began: float, ended: float | None = None, **given: Any) -> Alert:
+    given = {"fired_at": None if ended is None else began} | given
     of_all = {"fingerprint": name, "severity": WARNING, "labels": {"cluster": "c"}, "what": name}
     return alert_of.alert(started_at=began, resolved_at=ended, **of_all | given)
 

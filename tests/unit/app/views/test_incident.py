@@ -56,6 +56,7 @@ SYMPTOM = alert(
     severity=AlertSeverity.WARNING,
     labels={"cluster": "c", "topic": "t"},
     started_at=1010.0,
+    fired_at=1010.0,
     last_true_at=1300.0,
     resolved_at=1350.0,
     inhibited_by="f",
@@ -223,6 +224,17 @@ def test_symptoms_that_are_alike_are_one_row_with_their_names() -> None:
     rows = bars(incident, at(2000))
     assert rows["what"].to_list() == ["Broker 2 is missing", "3 alerts: under replicated"]
     assert rows["to"].to_list() == [at(1360), at(2000)]
+
+
+def test_a_symptom_that_never_fired_is_told_and_drawn_as_pending() -> None:
+    never = replace(SYMPTOM, fingerprint="n", fired_at=None, detail="1 of 3")
+    incident = Incident(cause=CAUSE, symptoms=(SYMPTOM, never))
+    assert {"symptom", "pending"} <= {step.kind for step in steps(incident, (), {})}
+    assert bars(incident, at(2000))["severity"].to_list() == ["critical", "warning", "pending"]
+    assert symptoms_of(incident)[1] == f"{never.what}: 1 of 3 (was pending)"
+    # Two rules may say the same: it fired if one did.
+    twice = replace(incident, symptoms=(never, replace(never, fingerprint="m", fired_at=1010.0)))
+    assert symptoms_of(twice) == [f"{never.what}: 1 of 3"]
 
 
 def test_symptoms_from_before_count_as_those_of_the_list_do() -> None:
