@@ -175,7 +175,7 @@ def alert_rows(alerts: Iterable[Alert], groups: pl.DataFrame, frames: Frames) ->
             named=True
         )
     }
-    deleted_at = _dead_letter_deadlines(frames) if waiting else {}
+    deleted_at = _dead_letter_deadlines(frames, groups) if waiting else {}
     return pl.DataFrame(
         [
             _alert_row(alert, status_of.get(alert.labels.get("group")), deleted_at)
@@ -231,12 +231,19 @@ def _deadline(alert: Alert, group: Mapping[str, Any] | None) -> datetime | None:
     return _moment(alert.deadline) or group["data_loss_at"]
 
 
-def _dead_letter_deadlines(frames: Frames) -> dict[tuple[str | None, str | None], datetime]:
-    """Return when retention deletes the oldest message of each dead-letter topic, where known."""
+def _dead_letter_deadlines(
+    frames: Frames, groups: pl.DataFrame
+) -> dict[tuple[str | None, str | None], datetime]:
+    """Return when retention deletes the oldest of each dead-letter topic that nobody reads.
+
+    Where a group redrives them, the deadline is that of the group.
+    """
     rows = dead_letter_rows(frames.rows(DEAD_LETTERS), frames.last(TOPICS))
+    is_read = pl.col("redrive_group").is_in(groups["group"].to_list())
+    unread = rows.filter(is_read.not_().fill_null(True))
     return {
         (source, name): at
-        for source, name, at in rows.select("source", "name", "deleted_at").iter_rows()
+        for source, name, at in unread.select("source", "name", "deleted_at").iter_rows()
         if at is not None
     }
 

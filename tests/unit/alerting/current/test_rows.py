@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import polars as pl
 import pytest
@@ -233,6 +233,30 @@ def test_the_deadline_of_an_alert_stays_while_that_of_its_group_is_unknown() -> 
     assert found["deadline_at"].to_list() == [NOW + timedelta(hours=1), None]
     known = groups.with_columns(pl.lit(NOW + timedelta(hours=2)).alias("data_loss_at"))
     assert alert_rows([stalled], known, frames)["deadline_at"][0] == NOW + timedelta(hours=2)
+
+
+@pytest.mark.parametrize(
+    ("redrives", "deadline"),
+    [
+        pytest.param(None, NOW + timedelta(hours=1), id="nobody"),
+        pytest.param("gone", NOW + timedelta(hours=1), id="a group that is not there"),
+        pytest.param("g", None, id="a group that reads in time"),
+    ],
+)
+def test_what_is_redriven_in_time_has_no_deadline(
+    redrives: str | None, deadline: datetime | None
+) -> None:
+    letters = {"source": "kafka", "name": "t.dlq", "oldest_unprocessed_at": NOW}
+    tables = {
+        DEAD_LETTERS.name: rows(DEAD_LETTERS, {**letters, "redrive_group": redrives}),
+        TOPICS.name: rows(TOPICS, {"topic": "t.dlq", "retention_seconds": 3600.0}),
+    }
+    frames = Frames(cluster="c", now=NOW.timestamp(), tables=tables)
+    labels = {"source": "kafka", "name": "t.dlq", **({"group": redrives} if redrives else {})}
+    well = {"cluster": "c", "group": "g", "status": "OK", "evaluated_at": NOW}
+    groups = pl.DataFrame([well], schema=GROUP_STATUS.polars_schema)
+    found = alert_rows([alert(check="dead_letter_ratio", labels=labels)], groups, frames)
+    assert found["deadline_at"].to_list() == [deadline]
 
 
 def test_a_cause_that_has_just_ended_stays_above_the_symptoms_that_go_on() -> None:
