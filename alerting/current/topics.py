@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from alerting.current.skew import Skew, skew
-from alerting.inputs.facts import at_newest_poll, slowest_first
+from alerting.inputs.facts import at_newest_poll, complete_sum, slowest_first
 from alerting.inputs.frames import Frames
 from lake.change_encoding.expand import series_ids
 from lake.replication import with_replication
@@ -70,8 +70,8 @@ def topic_rows(frames: Frames, partitions: pl.DataFrame, readers: pl.DataFrame) 
     present = partitions.group_by("topic").agg(
         pl.len().alias("partitions"),
         pl.col("replication").min(),
-        _complete_sum(pl.col("size_bytes")).alias("size_bytes"),
-        _complete_sum(held).alias("retained"),
+        complete_sum(pl.col("size_bytes")).alias("size_bytes"),
+        complete_sum(held).alias("retained"),
         pl.col("observed_at").first(),
     )
     # A topic that the newest poll lacks was deleted since its settings were last written.
@@ -152,7 +152,7 @@ def _traffic(recent: pl.DataFrame, newest: pl.DataFrame) -> pl.DataFrame:
         "partition",
         pl.col("arrival_per_second").alias("rates"),
         pl.col("span_seconds").max(),
-        _complete_sum(pl.col("arrival_per_second")),
+        complete_sum(pl.col("arrival_per_second")),
     )
     found: list[Skew] = [
         _skew(dict(zip(numbers, per_second, strict=True)), span or 0.0)
@@ -177,8 +177,3 @@ def _skew(rates: Mapping[int, float | None], span_seconds: float) -> Skew:
     if len(rates) == 1 and None not in rates.values():
         return Skew(busiest=next(iter(rates)), busiest_ratio=1.0, even_ratio=1.0, hot=())
     return skew(rates, span_seconds=span_seconds)
-
-
-def _complete_sum(value: pl.Expr) -> pl.Expr:
-    """Return the sum; null where a value is unknown."""
-    return pl.when(value.null_count() == 0).then(value.sum())

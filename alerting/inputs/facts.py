@@ -34,6 +34,11 @@ def since_when(rows: pl.DataFrame, is_so: pl.Expr) -> datetime | None:
     return moment if isinstance(moment, datetime) else None
 
 
+def complete_sum(value: pl.Expr) -> pl.Expr:
+    """Return the sum; null where a value is unknown."""
+    return pl.when(value.null_count() == 0).then(value.sum())
+
+
 def slowest_first(groups: pl.DataFrame) -> pl.DataFrame:
     """Sort groups by how far they are behind: of those that are alike the first by name."""
     return groups.sort("time_lag_seconds", "group", descending=[True, False], nulls_last=True)

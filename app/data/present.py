@@ -132,7 +132,8 @@ def _newest(found: pl.DataFrame) -> datetime | None:
 
 
 def _written(view: View, table: Table) -> pl.DataFrame | None:
-    uri, store = _store(view).uri(table, view.cluster), _store(view)
+    store = _store(view)
+    uri = store.uri(table, view.cluster)
     return view.once(
         uri,
         lambda: _read(view.cache_key, uri, _version(uri), store, table, view.cluster),

@@ -148,8 +148,9 @@ def _read(
 ) -> pl.DataFrame:
     predicates = []
     if only is not None:
-        column, (key, *names) = pl.col(only[0]), only[1:]
-        predicates = [column.is_in([key, *names]) if names else column == key]
+        key, *names = only
+        one = pl.col(key)
+        predicates = [one == names[0] if len(names) == 1 else one.is_in(names)]
     since = _view.now - length
     return _view.lake.read(TABLES[table], *predicates, since=since, cluster=cluster)
 

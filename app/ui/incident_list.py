@@ -24,7 +24,7 @@ from app.ui.alert_list import (
     severity_style,
 )
 from app.ui.browser.items import Item, Target
-from app.ui.incidents import Incident, mended_at, never_fired
+from app.ui.incidents import Incident, last_end, mended_at, never_fired
 
 MOST_SYMPTOMS = 40
 DEADLINE_SHOWN = timedelta(days=7)
@@ -237,10 +237,9 @@ def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:
         cause = one.cause
         rows.append(_bar(cause.what, _drawn_as([cause]), cause.began_at, mended_at(cause), now))
         if one.symptoms:
-            ends = [each.resolved_at for each in one.symptoms]
-            last = None if None in ends else max(end for end in ends if end is not None)
             first = min(each.began_at for each in one.symptoms)
             label = f"  ↳ {count(len(symptoms_of(one)), 'symptom')} of {cause.what}"
+            last = last_end(one.symptoms)
             rows.append(_bar(label, _drawn_as(one.symptoms), first, last, now))
     time = pl.Datetime("us", "UTC")
     return pl.DataFrame(

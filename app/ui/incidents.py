@@ -44,14 +44,19 @@ class Incident:
     @property
     def ended_at(self) -> float | None:
         """When the cause and all its symptoms had ended; None: one of them goes on."""
-        ends = [one.resolved_at for one in (self.cause, *self.symptoms)]
-        return None if None in ends else max(end for end in ends if end is not None)
+        return last_end((self.cause, *self.symptoms))
 
     @property
     def outlived_at(self) -> float | None:
         """When the last symptom ended, of what is over; None: none ended after its cause."""
         ended, over = self.ended_at, self.cause.resolved_at
         return None if ended is None or over is None or ended <= over else ended
+
+
+def last_end(alerts: Iterable[Alert]) -> float | None:
+    """Return when the last of some alerts ended; None: one of them goes on."""
+    ends = [one.resolved_at for one in alerts]
+    return None if None in ends else max(end for end in ends if end is not None)
 
 
 def mended_at(cause: Alert) -> float | None:

@@ -67,7 +67,11 @@ async def _relay(
     seen: Wire, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, host: str, port: int
 ) -> None:
     """Pass on what either side says until one of them ends."""
-    from_server, to_server = await asyncio.open_connection(host, port)
+    try:
+        from_server, to_server = await asyncio.open_connection(host, port)
+    except OSError:  # the browser sees that nobody answers
+        writer.close()
+        return
     spoken: _Conversation | None = None
 
     async def ask() -> None:
@@ -86,13 +90,15 @@ async def _relay(
             if spoken:
                 spoken.answers(content)
 
-    with suppress(ConnectionError):
-        tasks = [asyncio.create_task(ask()), asyncio.create_task(answer())]
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in tasks:
-            task.cancel()
+    tasks = [asyncio.create_task(ask()), asyncio.create_task(answer())]
+    ended, going_on = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in going_on:
+        task.cancel()
     writer.close()
     to_server.close()
+    with suppress(ConnectionError):  # a page that is left ends in the middle
+        for task in ended:
+            task.result()
 
 
 class _Conversation:

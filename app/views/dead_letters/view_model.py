@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from alerting.current.topics import arrivals
-from alerting.inputs.facts import RATE_SECONDS, short_class
+from alerting.inputs.facts import RATE_SECONDS, complete_sum, short_class
 from alerting.inputs.frames import KAFKA
 from alerting.status.model import LATE, Status
 from app.data.history import TIME
@@ -71,13 +71,13 @@ def origin_rates(partitions: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     end = pl.lit(rows["observed_at"].max())
     start = end - timedelta(seconds=RATE_SECONDS)
     within = partitions.filter(pl.col("observed_at").is_between(start, end))
-    key, rate = ["topic", "partition"], pl.col("arrival_per_second")
+    key = ["topic", "partition"]
     return (
         within.select(key)
         .unique()
         .join(arrivals(within), on=key, how="left")
         .group_by("topic")
-        .agg(pl.when(rate.null_count() == 0).then(rate.sum()).alias("arrival_per_second"))
+        .agg(complete_sum(pl.col("arrival_per_second")))
     )
 
 

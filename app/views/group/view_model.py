@@ -8,6 +8,7 @@ from datetime import datetime
 
 import polars as pl
 
+from alerting.inputs.facts import complete_sum
 from alerting.rules.lifecycle import State
 from alerting.status.explain import Feature
 from alerting.status.model import Status
@@ -154,13 +155,10 @@ def member_rows(
         )
     )
 
-    def complete(column: str) -> pl.Expr:
-        # A member with a partition that is not known has no known sum.
-        return pl.when(pl.col(column).null_count() == 0).then(pl.col(column).sum()).alias(column)
-
+    # A member with a partition that is not known has no known sum.
     sums = held.group_by("member_id").agg(
-        complete("consumption_per_second"),
-        complete("lag"),
+        complete_sum(pl.col("consumption_per_second")),
+        complete_sum(pl.col("lag")),
         pl.coalesce("told_seconds", "time_lag_seconds").max().alias("time_lag_seconds"),
     )
     rows = members.join(sums, on="member_id", how="left")

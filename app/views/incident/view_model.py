@@ -19,7 +19,7 @@ from app.style.format import clock, count, duration, escape, thin
 from app.ui.alert_list import as_said, how_bad, moment, severity_style
 from app.ui.changes.events import Event, Sort
 from app.ui.incident_list import limited, loss, symptoms_of, timeline_rows, what_goes_on
-from app.ui.incidents import Incident, incidents, mended_at, never_fired
+from app.ui.incidents import Incident, incidents, last_end, mended_at, never_fired
 from app.views.incident.lag import Courses, figures
 
 BEFORE = timedelta(minutes=30)
@@ -192,7 +192,7 @@ def bars(incident: Incident, now: datetime) -> pl.DataFrame:
 
 
 def _as_one(alike: Sequence[Alert]) -> Alert:
-    end = Incident(cause=alike[0], symptoms=tuple(alike)).ended_at
+    end = last_end(alike)
     return replace(alike[0], what=_named(alike), resolved_at=end, before_mending=None)
 
 

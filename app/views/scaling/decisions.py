@@ -226,13 +226,14 @@ def overtaken_line(rows: pl.DataFrame, older: Mapping[str, Overtaken]) -> str:
         rows: Rows of ``recommendations`` that are no answer any more.
         older: What is newer than advice, by the names of rows.
     """
+    changes = rows.filter(IS_CHANGE)
     said = [
         f"{advice.subject} ({advice_cards.change(advice)}) by {older[row_id(row)].now}"
-        for row in rows.filter(IS_CHANGE).iter_rows(named=True)
+        for row in changes.head(_SAID).iter_rows(named=True)
         for advice in (from_row(row),)
     ]
-    more = [f"{len(said) - _SAID} more"] if len(said) > _SAID else []
-    return f"Overtaken: {'; '.join([*said[:_SAID], *more])}." if said else ""
+    more = [f"{changes.height - _SAID} more"] if changes.height > _SAID else []
+    return f"Overtaken: {'; '.join([*said, *more])}." if said else ""
 
 
 def why_withdrawn(row: Mapping[str, Any], newest: pl.DataFrame) -> str:

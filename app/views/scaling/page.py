@@ -170,7 +170,7 @@ def draw_evidence(names: Sequence[str]) -> None:
         width=320,
         help="The groups in the order of their advice.",
     )
-    about = view_model.first_of(every)[chosen]
+    about = view_model.first_of(every, chosen)
     measured = current_advice.as_of(about, view).replace("as of", "As of", 1)
     st.caption(escape(thin(": ".join(filter(None, (measured, about["reason"]))))))
     proposed = about["proposed"] if about["quantity"] == "consumers" else None

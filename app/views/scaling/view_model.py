@@ -202,19 +202,17 @@ def history(view: View) -> None:
     )
 
 
-def first_of(rows: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return the first advice on the consumers of each group, by its name.
+def first_of(rows: pl.DataFrame, group: str) -> dict[str, Any]:
+    """Return the first advice on the consumers of a group.
 
     Args:
         rows: Rows of ``recommendations``, in the order in which they are shown.
+        group: A group that they advise on.
     """
-    on_groups = rows.filter(pl.col("subject_kind") == Subject.GROUP)
+    of_group = rows.filter(pl.col("subject_kind") == Subject.GROUP, pl.col("subject") == group)
     # Of a group without advice on its consumers the first piece of any kind.
     counted = pl.col("quantity") != "consumers"
-    first = on_groups.sort(counted, maintain_order=True).unique(
-        "subject", keep="first", maintain_order=True
-    )
-    return {row["subject"]: row for row in first.iter_rows(named=True)}
+    return of_group.sort(counted, maintain_order=True).row(0, named=True)
 
 
 def _expected(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import polars as pl
@@ -29,13 +29,19 @@ from tests.unit.alerting.current.sample_rows import NOW, rows
 from tests.unit.alerting.inputs.test_recent_rows import Collector
 
 
+def polled(lake: Lake) -> datetime:
+    """Write five polls, and return a moment just after."""
+    collector = Collector(lake, 13)
+    for number in range(5):
+        now = collector.poll(number) + timedelta(seconds=3)
+    return now
+
+
 def test_who_reads_a_topic_is_known_while_its_groups_are_unknown(tmp_path: Path) -> None:
     """Given samples that end, then their groups are unknown, and still the topic's readers."""
     lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
-    collector = Collector(lake, 13)
     in_memory = EvaluationInMemory(lake, DEFAULT_ALERT_RULES, watched_since=0.0)
-    for number in range(5):
-        now = collector.poll(number) + timedelta(seconds=3)
+    now = polled(lake)
     seen = in_memory.evaluate("c", now.timestamp())[READERS]
     later = in_memory.evaluate("c", now.timestamp() + 240)
     assert set(later[GROUP_STATUS]["status"]) == {"UNKNOWN"}
@@ -45,10 +51,8 @@ def test_who_reads_a_topic_is_known_while_its_groups_are_unknown(tmp_path: Path)
 
 def test_what_is_no_longer_seen_stays_as_it_was_last_seen(tmp_path: Path) -> None:
     lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
-    collector = Collector(lake, 13)
     in_memory = EvaluationInMemory(lake, DEFAULT_ALERT_RULES, watched_since=0.0)
-    for number in range(5):
-        now = collector.poll(number) + timedelta(seconds=3)
+    now = polled(lake)
     seen = in_memory.evaluate("c", now.timestamp())
     later = in_memory.evaluate("c", now.timestamp() + 3000)
     for table in (TOPIC_STATUS, BROKER_STATUS, READERS):
@@ -62,9 +66,7 @@ def test_what_is_no_longer_seen_stays_as_it_was_last_seen(tmp_path: Path) -> Non
 
 def test_without_the_service_its_last_rows_and_alerts_go_on(tmp_path: Path) -> None:
     lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
-    collector = Collector(lake, 13)
-    for number in range(5):
-        now = collector.poll(number) + timedelta(seconds=3)
+    now = polled(lake)
     found = ClusterEvaluator(lake, watched_since=0.0).evaluate("c", now.timestamp())
     written = current_rows(found, (), {})
     change = {"changed_at": now, "kind": "members", "name": "g", "before": 1, "after": 2}

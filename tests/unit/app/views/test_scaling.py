@@ -251,9 +251,10 @@ def test_when_advice_on_a_subject_was_last_given() -> None:
 
 def test_the_evidence_of_a_group_is_that_of_the_advice_on_its_consumers() -> None:
     hot = replace(ADD, kind=AdviceKind.HOT_PARTITION, quantity="", current=None, proposed=None)
-    found = view_model.first_of(frame(hot, ADD, replace(hot, subject="only hot")))
-    assert (found["payments"]["proposed"], found["payments"]["reason"]) == (6, ADD.reason)
-    assert found["only hot"]["quantity"] == ""
+    rows = frame(hot, ADD, replace(hot, subject="only hot"))
+    found = view_model.first_of(rows, "payments")
+    assert (found["proposed"], found["reason"]) == (6, ADD.reason)
+    assert view_model.first_of(rows, "only hot")["quantity"] == ""
 
 
 @pytest.mark.parametrize(
