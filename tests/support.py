@@ -128,6 +128,17 @@ class Names:
         eventually(led, what=f"leaders of {name}")
         return name
 
+    def leader(self, topic: str, partition: int = 0) -> int:
+        """Return the leader of a partition; a broker may hear of a new topic later than another."""
+
+        def told() -> list[int]:
+            partitions = self.admin.list_topics(topic, timeout=5).topics[topic].partitions
+            found = partitions.get(partition)
+            return [found.leader] if found is not None and found.leader >= 0 else []
+
+        (leader,) = eventually(told, what=f"leader of {topic}")
+        return leader
+
     def group(self, base: str = "group") -> str:
         """Return a new group name; the group is deleted after the test where it is empty."""
         name = f"{base}-{uuid.uuid4().hex[:8]}"

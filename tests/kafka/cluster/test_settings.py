@@ -191,8 +191,7 @@ def test_how_far_a_replica_that_is_not_in_sync_is_behind(
     slow = {"follower.replication.throttled.replicas": "*"}
     topic = names.topic("orders", partitions=1, replication_factor=3, config=slow)
     rate = "follower.replication.throttled.rate"
-    leader = names.admin.list_topics(topic, timeout=5).topics[topic].partitions[0].leader
-    away = next(broker for broker in cluster.brokers if broker != leader)
+    away = next(broker for broker in cluster.brokers if broker != names.leader(topic))
     set_config(names, ResourceType.BROKER, str(away), rate, "1")
     with polling(cluster) as poller:
         last: object = None
