@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import NamedTuple
 
 import polars as pl
 import streamlit as st
@@ -277,15 +277,9 @@ def words(given: CurrentAdvice, view: View) -> str:
     return f"{when}, here: the history service {last}."
 
 
-def as_of(row: Mapping[str, Any], view: View) -> str:
-    """Say when the figures of a row of ``recommendations`` were measured.
-
-    Nothing where they are as new as the status beside them.
-    """
-    at = row["confirmed_at"]
-    if view.now - at < _AS_NEW:
-        return ""
-    return f"as of {clock(at, view.zone, now=view.now)}"
+def as_of(at: datetime, view: View) -> str:
+    """Say when figures were measured; nothing where they are as new as the status beside them."""
+    return "" if view.now - at < _AS_NEW else f"as of {clock(at, view.zone, now=view.now)}"
 
 
 def draw(view: View, kind: Subject, subject: str) -> None:
@@ -305,7 +299,7 @@ def draw(view: View, kind: Subject, subject: str) -> None:
             key=f"{kind}-advice-{position}",
             link=routes.GROUP if position < hot.height else None,
             older=now_known.overtakes(row, zone=view.zone, now=view.now),
-            as_of=as_of(row, view),
+            as_of=as_of(row["confirmed_at"], view),
         )
     if about.is_empty() and not given.is_pending:
         components.nothing("There is no advice on it yet.", icon=":material/hourglass:")
@@ -335,14 +329,36 @@ def _of_group(uri: str, cluster: str, group: str, _view: View) -> pl.DataFrame:
     return _evaluated(_view.lake, cluster, _view.now, _view.settings.scaling, group)
 
 
-@st.cache_data(ttl=15, max_entries=16, show_spinner=False)
-def _group(uri: str, cluster: str, group: str, stamp: float, _view: View) -> GroupFacts | None:
-    return read_group(_view.lake, cluster, group, _view.now, _view.settings.scaling)
+class Facts(NamedTuple):
+    """What the advice on one group is taken from.
+
+    Attributes:
+        facts: The group's figures; None where the newest poll did not know it.
+        at: When they were read.
+    """
+
+    facts: GroupFacts | None
+    at: datetime
 
 
-def facts_of_group(view: View, group: str) -> GroupFacts | None:
-    """Return what the advice on one group is taken from; None where the group is not known."""
-    return _group(view.cache_key, view.cluster, group, present.stamp(view), view)
+def facts_of_group(view: View, group: str, given: CurrentAdvice) -> Facts:
+    """Return what the advice on one group is taken from, read once a round of advice.
+
+    Ten minutes of polls are behind it: where ten thousand groups are polled every few seconds,
+    reading them at each poll takes longer than all else on a page.
+    """
+    of = present.stamp(view) if given.as_of is None else given.as_of.timestamp()
+    found = _facts(view.cache_key, view.cluster, group, of, view)
+    if found.facts is None:  # the next poll may know it
+        _facts.clear(view.cache_key, view.cluster, group, of, view)
+    return found
+
+
+# Facts are never altered: all sessions share them, without a copy.
+@st.cache_resource(ttl=900, max_entries=64, show_spinner=False)
+def _facts(uri: str, cluster: str, group: str, of: float, _view: View) -> Facts:
+    at = _view.now
+    return Facts(read_group(_view.lake, cluster, group, at, _view.settings.scaling), at)
 
 
 @st.cache_resource(show_spinner=False)

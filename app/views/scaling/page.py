@@ -128,7 +128,7 @@ if row is not None:
         key="chosen",
         link=decisions.LINKS.get(advice.subject_kind),
         older=older.get(decisions.row_id(row)),
-        as_of=current_advice.as_of(row, view),
+        as_of=current_advice.as_of(row["confirmed_at"], view),
     )
 if not overtaken.is_empty():
     with st.expander(
@@ -171,16 +171,21 @@ def draw_evidence(names: Sequence[str]) -> None:
         help="The groups in the order of their advice.",
     )
     about = view_model.first_of(every, chosen)
-    measured = current_advice.as_of(about, view).replace("as of", "As of", 1)
+    measured = current_advice.as_of(about["confirmed_at"], view).replace("as of", "As of", 1)
     st.caption(escape(thin(": ".join(filter(None, (measured, about["reason"]))))))
     proposed = about["proposed"] if about["quantity"] == "consumers" else None
     with components.guarded():
-        facts = current_advice.facts_of_group(view, chosen)
-        if facts is None:
-            components.nothing("The newest poll does not know this group.")
-        else:
-            view_model.evidence(view, facts, proposed)
-            what_if.panel(view, facts, proposed)
+        read = current_advice.facts_of_group(view, chosen, given)
+        if read.facts is None:
+            components.nothing("The poll that advice was taken from does not know this group.")
+            return
+        view_model.evidence(view, read.facts, proposed)
+        what_if.panel(view, read.facts, read.at, proposed)
+        if older_than_status := current_advice.as_of(read.at, view):
+            st.caption(
+                f"Load, partitions and what-if {older_than_status}, read once a round of advice; "
+                f"{next_round}."
+            )
 
 
 if names := decisions.groups(every):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import polars as pl
 import streamlit as st
 
 from app.data.context import View
 from app.style.charts.advice import what_if_chart
-from app.style.format import duration, escape, exact
+from app.style.format import clock, duration, escape, exact
 from app.ui import components
 from app.ui.advice import forecast
+from app.ui.advice.current_advice import as_of
 from lake.schemas.grain import Grain
 from lake.schemas.tables import GROUP_HISTORY
 from scaling.facts.group_facts import GroupFacts
@@ -56,12 +57,16 @@ def _simulated(
     if arrivals == _MEASURED:
         started = replayed(inputs, _minutes)
     elif arrivals == _EXPECTED:
-        started = forecast_course(inputs, _hours, at * 60, most=_HOURS)
+        # Facts of a little before the hour begin with the first hour that is ahead.
+        begin = max([at, *(hour for hour, _ in _hours[:1])])
+        started = forecast_course(inputs, _hours, begin, most=_HOURS)
     return what_if(inputs if started is None else started, change, hours=_HOURS)
 
 
-@st.cache_data(ttl=60, max_entries=32, show_spinner=False)
-def measured_minutes(key: str, cluster: str, group: str, _view: View) -> list[MeasuredMinute]:
+@st.cache_data(ttl=600, max_entries=64, show_spinner=False)
+def measured_minutes(
+    key: str, cluster: str, group: str, until: datetime, _view: View
+) -> list[MeasuredMinute]:
     """Return the minutes of a group's last hours that were measured, not generated."""
     columns = [
         *("window_start", "arrival_per_second", "lag_last", "time_lag_seconds_last"),
@@ -72,8 +77,8 @@ def measured_minutes(key: str, cluster: str, group: str, _view: View) -> list[Me
         pl.col("grain_seconds") == Grain.MINUTE.seconds,
         pl.col("group") == group,
         pl.col("generated").is_null(),
-        since=_view.now - timedelta(hours=_HOURS),
-        until=_view.now,
+        since=until - timedelta(hours=_HOURS),
+        until=until,
         cluster=cluster,
         columns=columns,
     )
@@ -94,8 +99,15 @@ def rounded(known: float | None) -> float | None:
     return None if known is None else round(known, 1) or known
 
 
-def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
-    """Draw the questions and the simulator's answer."""
+def panel(view: View, facts: GroupFacts, read_at: datetime, proposed: int | None) -> None:
+    """Draw the questions and the simulator's answer.
+
+    Args:
+        view: The frame of the page.
+        facts: What is known of the group.
+        read_at: Of which moment.
+        proposed: How many consumers are advised; None: nothing is.
+    """
     group, measured = facts.group, facts.capacity
     known = measured.per_second if measured is not None else None
     with st.container(border=True, key="what-if"):
@@ -144,7 +156,7 @@ def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
                 icon=":material/help:",
             )
             return
-        minutes = measured_minutes(view.cache_key, view.cluster, group, view)
+        minutes = measured_minutes(view.cache_key, view.cluster, group, read_at, view)
         hours = _expected(view, group)
         arrivals = st.segmented_control(
             "Arrivals",
@@ -161,16 +173,15 @@ def panel(view: View, facts: GroupFacts, proposed: int | None) -> None:
             campaign=Campaign(factor=2.0) if event == _CAMPAIGN else None,
             lost=LostConsumer() if event == _LOST else None,
         )
-        at = view.now.timestamp() // 60
         try:
             found = _simulated(
-                *(view.cache_key, view.cluster, facts, group, at),
+                *(view.cache_key, view.cluster, facts, group, read_at.timestamp()),
                 *(capacity, change, minutes, arrivals, hours),
             )
         except SimulationError as error:
             components.nothing(escape(str(error)), icon=":material/error:")
             return
-        _show(view, found, minutes, arrivals)
+        _show(view, found, minutes, arrivals, _moment(view, read_at))
 
 
 def _expected(view: View, group: str) -> list[tuple[float, float]]:
@@ -183,7 +194,15 @@ def _expected(view: View, group: str) -> list[tuple[float, float]]:
     return []
 
 
-def _show(view: View, found: WhatIf, minutes: Sequence[MeasuredMinute], arrivals: str) -> None:
+def _moment(view: View, read_at: datetime) -> str:
+    """Return the moment that a replay ends at, or a forecast begins: now, or a time of the day."""
+    is_now = not as_of(read_at, view)
+    return "now" if is_now else clock(read_at, view.zone, now=view.now)
+
+
+def _show(
+    view: View, found: WhatIf, minutes: Sequence[MeasuredMinute], arrivals: str, moment: str
+) -> None:
     now, changed = found.now, found.changed
     not_followed = why_not_followed(minutes) if found.is_replay else None
     is_compared = found.is_replay and not_followed is None
@@ -214,9 +233,9 @@ def _show(view: View, found: WhatIf, minutes: Sequence[MeasuredMinute], arrivals
         ):
             components.tile(label, then, delta=f"as it is: {before}")
     left, right = st.columns(2, gap="small")
-    # A replay ends now, what is held begins now.
+    # A replay ends at the moment of which the facts are, what is held begins there.
     hours = [float(one) / 3600 - (found.hours if found.is_replay else 0) for one in changed.seconds]
-    x_title = "hours until now" if found.is_replay else "hours from now"
+    x_title = f"hours {'until' if found.is_replay else 'from'} {moment}"
     past = [(one.at - measured[-1].at) / 3600 for one in measured]
     with left:
         components.chart(

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
 import pytest
 
 from alerting.status.descriptions import SCALING_STEP, WAIT_STEP
-from app.ui.advice.current_advice import as_alerted
+from app.data.context import View
+from app.ui.advice.current_advice import CurrentAdvice, as_alerted, facts_of_group
 from lake.schemas.current import OPEN_ALERTS
+from lake.schemas.tables import GROUPS
 from scaling.advice.advice_table import recommendation_frame, recommendation_rows
 from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recommendation
 
@@ -88,3 +90,22 @@ def test_a_size_is_no_more_urgent_than_the_alert_that_has_it_as_its_step() -> No
 )
 def test_other_alerts_leave_it_as_it_is(given: dict[str, Any]) -> None:
     assert severities(alert(**given)) == AS_GIVEN
+
+
+def test_what_advice_is_taken_from_is_read_once_a_round(view: View) -> None:
+    def poll(at: datetime, members: int) -> None:
+        row = {"cluster": "east", "observed_at": at, "poll_id": str(at), "group": "a"}
+        view.lake.append(GROUPS, pl.DataFrame([{**row, "members": members}]))
+
+    given = CurrentAdvice(rows=recommendation_frame([]), as_of=view.now, given_at=view.now)
+    assert facts_of_group(view, "a", given).facts is None
+    poll(view.now, 1)
+    first = facts_of_group(view, "a", given)
+    assert first.facts is not None, "what a poll did not know is asked again"
+    assert (first.facts.members, first.at) == (1, view.now)
+    later = replace(view, now=view.now + timedelta(minutes=5))
+    poll(later.now, 2)
+    assert facts_of_group(later, "a", given) is first
+    anew = facts_of_group(later, "a", replace(given, as_of=later.now))
+    assert anew.facts is not None
+    assert (anew.facts.members, anew.at) == (2, later.now)

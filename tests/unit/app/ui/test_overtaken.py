@@ -182,8 +182,7 @@ def test_the_age_of_advice_is_said_once_it_matters(view: View, minutes: int, sai
 def test_figures_that_are_older_than_the_status_say_when_they_were_measured(
     view: View, seconds: float, said: str
 ) -> None:
-    row = {"confirmed_at": view.now - timedelta(seconds=seconds)}
-    assert current_advice.as_of(row, view) == said
+    assert current_advice.as_of(view.now - timedelta(seconds=seconds), view) == said
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_a_what_if_replays_no_generated_minutes(view: View) -> None:
         for ago, generated in ((3, True), (2, None), (1, None))
     ]
     view.lake.append(GROUP_HISTORY, pl.DataFrame(minutes, infer_schema_length=None))
-    found = what_if.measured_minutes(view.cache_key, "east", "a", view)
+    found = what_if.measured_minutes(view.cache_key, "east", "a", view.now, view)
     assert [one.arrival_per_second for one in found] == [2.0, 1.0]
 
 
