@@ -222,7 +222,8 @@ def known(view: View, rows: pl.DataFrame) -> Known:
     groups, topics = present.rows(view, GROUP_STATUS), present.rows(view, TOPIC_STATUS)
     # Where nobody read, who reads now counts, and a stop that is dated back.
     unread = rows.filter(pl.col("current") == 0)["subject"].unique().to_list()
-    may_differ = (pl.col("since") > oldest) | pl.col("group").is_in(unread)
+    is_new = (pl.col("since") > oldest) & pl.col("since_at_least").not_()
+    may_differ = is_new | pl.col("group").is_in(unread)
     return Known.of(
         groups.filter(may_differ, pl.col("group").is_in(about)),
         topics.filter(pl.col("replication").ne_missing(IN_SYNC), pl.col("topic").is_in(about)),
