@@ -24,6 +24,16 @@ _RATES = ((1.0, 1.0, "/s"), (1 / 60, 60.0, "/min"), (0.0, 3600.0, "/h"))
 """Where the highest rate is so many a second: times what, in which unit."""
 _MILLION = 1e6
 
+UNITS: Mapping[str, str] = {
+    "rate": "per second",
+    "change": "per second",
+    "duration": "seconds",
+    "size": "bytes",
+    "share": "ratio",
+    "time": "UTC",
+}
+"""What a file counts the values of a kind of column in."""
+
 _LETTER_PIXELS, _CELL_PIXELS = 6, 16
 """Of a letter and of what surrounds a cell's text, about."""
 _NAMED_WIDTHS: Mapping[str, int] = {"small": 75, "medium": 200, "large": 400}
