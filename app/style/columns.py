@@ -38,6 +38,8 @@ _LETTER_PIXELS, _CELL_PIXELS = 6, 16
 """Of a letter and of what surrounds a cell's text, about."""
 _NAMED_WIDTHS: Mapping[str, int] = {"small": 75, "medium": 200, "large": 400}
 """Streamlit's."""
+_ROOM = 1018
+"""Pixels that a table has beside the open menu in a window of 1,440 pixels."""
 
 
 def rates(per_second: Iterable[float]) -> Writer:
@@ -103,3 +105,8 @@ def is_cut(texts: Iterable[str], width: int | str | None) -> bool:
         return False
     letters = (pixels - _CELL_PIXELS) // _LETTER_PIXELS
     return any(" " in text and len(text) > letters for text in texts)
+
+
+def room_left(widths: Iterable[int | str | None]) -> int:
+    """Return the pixels that columns leave to others in a window of 1,440 pixels."""
+    return _ROOM - sum(width for width in widths if isinstance(width, int))
