@@ -62,7 +62,8 @@ DEFAULT_ALERT_RULES: tuple[Rule, ...] = (
     _rule("DeadLetterNewReason", "dead_letter_new_reason", _WARNING, keep=5 * _MINUTE),
     _rule("RedriveStopped", "redrive_stopped", _WARNING, lasts=_MINUTE),
     _rule("DeadLetterRetentionShort", "dead_letter_retention", _INFO, 3 * _DAY),
-    # Connect and RabbitMQ.
+    # Connect and RabbitMQ. A queue that nobody consumes is as bad as a group that stopped, and its
+    # rule waits as long: a deploy looks the same.
     _rule("ConnectorFailed", "connector_failed", _CRITICAL),
     _rule("ConnectorTasksFailed", "tasks_failed", _CRITICAL),
     _rule("QueueBacklog", "queue_backlog", _WARNING, 10_000, lasts=5 * _MINUTE),

@@ -24,10 +24,22 @@ _RATES = ((1.0, 1.0, "/s"), (1 / 60, 60.0, "/min"), (0.0, 3600.0, "/h"))
 """Where the highest rate is so many a second: times what, in which unit."""
 _MILLION = 1e6
 
+UNITS: Mapping[str, str] = {
+    "rate": "per second",
+    "change": "per second",
+    "duration": "seconds",
+    "size": "bytes",
+    "share": "ratio",
+    "time": "UTC",
+}
+"""What a file counts the values of a kind of column in."""
+
 _LETTER_PIXELS, _CELL_PIXELS = 6, 16
 """Of a letter and of what surrounds a cell's text, about."""
 _NAMED_WIDTHS: Mapping[str, int] = {"small": 75, "medium": 200, "large": 400}
 """Streamlit's."""
+_ROOM = 1018
+"""Pixels that a table has beside the open menu in a window of 1,440 pixels."""
 
 
 def rates(per_second: Iterable[float]) -> Writer:
@@ -93,3 +105,8 @@ def is_cut(texts: Iterable[str], width: int | str | None) -> bool:
         return False
     letters = (pixels - _CELL_PIXELS) // _LETTER_PIXELS
     return any(" " in text and len(text) > letters for text in texts)
+
+
+def room_left(widths: Iterable[int | str | None]) -> int:
+    """Return the pixels that columns leave to others in a window of 1,440 pixels."""
+    return _ROOM - sum(width for width in widths if isinstance(width, int))

@@ -106,6 +106,21 @@ def with_known_rates(groups: pl.DataFrame, partitions: pl.DataFrame) -> pl.DataF
     )
 
 
+def with_known_part(groups: pl.DataFrame) -> pl.DataFrame:
+    """Add of how many partitions lag and rates are known: ``5 of 6``; null where of all.
+
+    Args:
+        groups: Rows of ``with_known_rates``.
+    """
+    known = pl.col("partitions") - pl.col("unknown_partitions")
+    return groups.with_columns(
+        pl.when(pl.col("unknown_partitions") > 0)
+        .then(pl.format("{} of {}", known, "partitions"))
+        .otherwise(pl.col("rates_of").str.strip_suffix(" partitions"))
+        .alias("known_of")
+    )
+
+
 def rows(groups: pl.DataFrame) -> pl.DataFrame:
     """Return one row a group of ``group_status``, worst first."""
     order = [status.value for status in BADGE_STYLES]

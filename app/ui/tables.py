@@ -15,7 +15,7 @@ import polars as pl
 import streamlit as st
 
 from app.data.context import View
-from app.style.columns import is_cut, writer
+from app.style.columns import UNITS, is_cut, writer
 from app.style.format import UNKNOWN, clock, exact, thin
 from app.style.theme import BadgeStyle
 from app.ui import routes
@@ -60,6 +60,7 @@ class Column:
         kind: How its values are written; all but text and status are sorted as numbers.
         width: In pixels; None lets the table decide.
         never: What is written for ``NEVER``; a dash stands for ``NONE``.
+        zero: What is written for 0 where that is a word.
         opens: Page and parameter that a click on the cell leads to.
         pinned: Only with ``opens``: Streamlit writes other pinned cells in grey.
         names: It is the title of a card where the first column is not.
@@ -73,6 +74,7 @@ class Column:
     width: int | Literal["small", "medium", "large"] | None = None
     badge_styles: Sequence[BadgeStyle] = ()
     never: str = "never"
+    zero: str | None = None
     unknown: str = UNKNOWN
     opens: tuple[str, str] | None = None
     pinned: bool = False
@@ -163,14 +165,6 @@ def show(
         )
 
 
-_UNITS: Mapping[str, str] = {
-    "rate": "per second",
-    "change": "per second",
-    "duration": "seconds",
-    "size": "bytes",
-    "share": "ratio",
-    "time": "UTC",
-}
 _FORMULA = r"^[=+\-@\t\r]"
 
 
@@ -203,7 +197,7 @@ def file_name(key: str, view: View) -> str:
 
 
 def _heading(column: Column) -> str:
-    unit = _UNITS.get(column.kind)
+    unit = UNITS.get(column.kind)
     return f"{column.label} ({unit})" if unit else column.label
 
 
@@ -220,7 +214,8 @@ def _as_written(frame: pl.DataFrame, name: str, column: Column) -> pl.Expr:
         never = pl.when(value.is_infinite()).then(pl.lit(column.never))
         # A change may be of any number.
         none = (value == NONE) & (column.kind != "change")
-        return never.when(none).then(None).otherwise(value.cast(pl.String))
+        known = value.cast(pl.String).replace("0.0", column.zero or "0.0")
+        return never.when(none).then(None).otherwise(known)
     elif kind != pl.String:
         return value
     # A spreadsheet runs what begins like a formula, and names are the text of others.
@@ -366,6 +361,8 @@ def _write(value: Any, *, writer: Callable[[Any], str], column: Column) -> str:
         return column.unknown
     if isinstance(value, float) and isinf(value):
         return column.never
+    if value == 0 and column.zero is not None:
+        return column.zero
     if isinstance(value, list):
         return ", ".join(str(one) for one in value)
     if value == NO_TIME:

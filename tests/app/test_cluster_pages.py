@@ -155,6 +155,28 @@ def test_health_names_failing_sections_and_what_to_do(open_page: Open, filled: P
     assert "see Brokers and replication" in texts(test)
 
 
+def test_health_names_log_directories_of_a_missing_broker(
+    open_page: Open, filled: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "disks"
+    shutil.copytree(filled, folder)
+    lake = Lake(load(folder / "headroom.yaml").lake)
+    rows = lake.read(COLLECTIONS, cluster=CLUSTER).filter(pl.col("status") == "ok")
+    disks = rows.filter(pl.col("section") == "brokers").with_columns(
+        section=pl.lit("log_directories")
+    )
+    newest = pl.col("observed_at").max().over("section") == pl.col("observed_at").max()
+    told = pl.concat([rows, disks]).filter(newest)
+    write_deltalake(lake.uri(COLLECTIONS), told.to_arrow(), mode="overwrite")
+    test = open_page(folder, "health")
+    calm(test)
+    title = "Log directories of broker 2, which is missing: not known since "
+    assert test.title[0].value.replace("\\", "").startswith(title)
+    rows_shown = test.dataframe[0].value.set_index("section")
+    assert rows_shown.loc["log_directories", "label"] == ["▲ partial"]
+    assert "Start the broker again" in texts(test)
+
+
 def test_health_is_folded_where_all_is_collected(
     open_page: Open, filled: Path, tmp_path: Path
 ) -> None:

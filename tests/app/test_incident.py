@@ -28,6 +28,10 @@ def test_an_incident_is_told_from_its_first_second(
     parameters = dict(parse_qsl(address.query))
     named = parameters["alert"]
     store.acknowledge(named, author="ana", comment="the disk", now=NOW.timestamp())
+    alerts = store.alerts().values()
+    (broker,) = (one for one in alerts if one.id == named)
+    inhibited = [one.labels for one in alerts if one.inhibited_by == broker.fingerprint]
+    follow = {labels["group"] for labels in inhibited if "group" in labels}
     store.close()
     test = open_page(alarmed, address.path.removeprefix("./"), **parameters)
     calm(test)
@@ -42,13 +46,16 @@ def test_an_incident_is_told_from_its_first_second(
     steps = test.dataframe[0].value
     assert steps["at"].is_monotonic_increasing
     assert {"cause", "symptom", "person"} <= set(steps["kind"])
-    late, chart = test.get("plotly_chart")
+    at_risk, late, chart = test.get("plotly_chart")
     assert "Broker 2 is missing" in chart.proto.spec
-    drawn = [trace["name"] for trace in json.loads(late.proto.spec)["data"]]
-    assert drawn[:2] == ["objective 5 min", "archive"]
-    assert "The 5 furthest behind of 10 groups; less: " in said.replace("\\", "")
+    assert "incident-risk" in at_risk.proto.id, "before anything else"
+    drawn = json.loads(at_risk.proto.spec)["data"]
+    assert [trace["name"] for trace in drawn] == ["under-replicated", "under min ISR", "offline"]
+    groups = {trace["name"] for trace in json.loads(late.proto.spec)["data"]}
+    assert groups - {"objective 5 min"} == follow
     (markdown,) = [one.value for one in test.code if "# Broker 2 is missing" in one.value]
-    assert "| stock | " in markdown
+    assert "| under-replicated | 0 | 54 | " in markdown.replace("\\", "")
+    assert "| stock | " not in markdown
 
 
 def test_a_runbook_that_is_an_address_is_a_link(

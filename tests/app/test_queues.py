@@ -79,9 +79,13 @@ def test_a_queue_that_grows_looks_like_it(open_page: Open, filled: Path, tmp_pat
     calm(test)
     assert test.title[0].value.endswith("9 dead letters wait, 1 queue falls behind")
     by_queue = test.dataframe[0].value.set_index("queue")
-    assert by_queue.loc["invoices", "growth_per_second"] == 5.0
+    assert by_queue.loc["invoices", "growth_per_second"] == pytest.approx(5.0)
     assert by_queue.loc["invoices", "status"] == ["▲ falling behind"]
     assert by_queue.loc["parcels", "growth_per_second"] == 0.0
+    columns = json.loads(test.dataframe[0].proto.columns)
+    assert "last five minutes" in columns["growth_per_second"]["help"]
+    for name in ("publish_per_second", "deliver_per_second"):
+        assert "RabbitMQ's own rate" in columns[name]["help"]
 
 
 def test_without_a_rabbitmq_the_page_says_how_to_name_one(open_page: Open, filled: Path) -> None:

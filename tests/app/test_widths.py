@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +20,6 @@ Open = Callable[..., AppTest]
 @pytest.mark.parametrize(
     ("page", "last"),
     [
-        ("groups", ("consumption_per_second",)),
         ("brokers", ("one_more", "preferred_leader", "messages_in_per_second", "detail")),
         ("dead_letters", ("origin",)),
         ("report", ("symptoms",)),
@@ -27,6 +27,20 @@ Open = Callable[..., AppTest]
 )
 def test_tables_fit(open_page: Open, alarmed: Path, page: str, last: tuple[str, ...]) -> None:
     assert_fits(open_page(alarmed, page), *last)
+
+
+@pytest.mark.parametrize(
+    "objectives", [pytest.param(False, id="one for all"), pytest.param(True, id="of each its own")]
+)
+def test_groups_fit_whole(open_page: Open, filled: Path, tmp_path: Path, objectives: bool) -> None:
+    folder = Path(shutil.copytree(filled, tmp_path / "groups"))
+    if objectives:
+        path = folder / "headroom.yaml"
+        own = "scaling:\n  objectives:\n    - {groups: payments, time_lag_seconds: 60}\n"
+        path.write_text(path.read_text() + own)
+    test = open_page(folder, "groups")
+    assert ("objective_seconds" in test.dataframe[0].value) is objectives
+    assert_fits_whole(test, "reason")
 
 
 def test_the_steps_of_an_incident_fit(open_page: Open, alarmed: Path) -> None:

@@ -6,9 +6,8 @@ import streamlit as st
 from app.data import history_queries, present, queries
 from app.data.context import current
 from app.style.charts.heatmaps import stacked_bars
-from app.style.charts.lines import Line, columns_chart
 from app.style.format import clock, escape, exact, size
-from app.ui import components, routes, tables, topic_list
+from app.ui import components, partition_risk, routes, tables, topic_list
 from app.ui.changes import cluster_changes, events, page_events
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
@@ -54,48 +53,15 @@ with components.guarded():
         if brokers.height > 24:
             st.caption(f"24 of {brokers.height} brokers; the chart below has all of them")
 
-with components.section(
-    "Partitions at risk",
-    help_text="Under-replicated: fewer in-sync replicas (ISR) than replicas. Under min ISR: "
-    "producers with acks=all are refused. Offline: no leader, neither read nor written.",
-):
+with components.section("Partitions at risk", help_text=partition_risk.HELP):
     history = history_queries.cluster_history(view)
     present_too = cluster if view.until >= view.now else None
-    if view_model.nothing_at_risk(history.frame, present_too):
+    if partition_risk.nothing_at_risk(history.frame, present_too):
         components.nothing(f"No partition was at risk {view.period}.", icon=":material/check:")
     else:
         axis = page_axis(view, history, events.marks(page_events.of_cluster(view)))
         components.chart(
-            columns_chart(
-                history.frame,
-                [
-                    Line(
-                        column="under_replicated",
-                        name="under-replicated",
-                        colour=view.palette.watch,
-                        steps=True,
-                    ),
-                    Line(
-                        column="under_min_isr",
-                        name="under min ISR",
-                        colour=view.palette.act,
-                        steps=True,
-                    ),
-                    Line(
-                        column="offline",
-                        name="offline",
-                        colour=view.palette.text,
-                        steps=True,
-                        dash="dot",
-                    ),
-                ],
-                axis=axis,
-                palette=view.palette,
-                step_seconds=history.step_seconds,
-                y_title="partitions",
-                height=230,
-                at_end=True,
-            ),
+            partition_risk.chart(history, axis=axis, palette=view.palette),
             key="brokers-risk",
             alt="Partitions that are under-replicated, under min ISR and offline, over time",
             note=note_of(view, history),

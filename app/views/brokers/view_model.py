@@ -359,24 +359,3 @@ def _of_kind(settings: pl.DataFrame, kind: str) -> Iterator[tuple[str, dict[str,
 
 def _number(text: str | None) -> int | None:
     return int(text) if text and text.isdecimal() else None
-
-
-def nothing_at_risk(course: pl.DataFrame, cluster: pl.DataFrame | None = None) -> bool:
-    """Return whether all of the time is known, and no partition was at risk in it.
-
-    Args:
-        course: The history, which lags the present by up to a minute.
-        cluster: Rows of ``cluster_status`` where the time ends now; None where it ended.
-    """
-    return all(
-        frame.height > 0
-        and all(
-            frame.select(
-                (pl.col("under_replicated", "under_min_isr", "offline") == 0)
-                .fill_null(value=False)
-                .all()
-            ).row(0)
-        )
-        for frame in (course, cluster)
-        if frame is not None
-    )

@@ -5,6 +5,7 @@ import streamlit as st
 
 from app.data import history_queries, present
 from app.data.context import current
+from app.style.columns import room_left
 from app.style.format import count, duration, escape
 from app.ui import components, group_list, routes, tables
 from app.ui.advice import current_advice
@@ -38,7 +39,7 @@ for broken in unreadable:
 partitions = GROUP_PARTITION_STATUS.empty
 with components.guarded():
     partitions = present.rows(view, GROUP_PARTITION_STATUS)
-rows = group_list.rows(group_list.with_known_rates(known, partitions))
+rows = group_list.with_known_part(group_list.rows(group_list.with_known_rates(known, partitions)))
 
 
 def with_advice(listed: pl.DataFrame) -> pl.DataFrame:
@@ -89,18 +90,27 @@ shown = group_list.with_trends(shown, trend)
 if not view.is_phone:
     shown, quiet_shown = map(group_list.with_brief_reasons, (shown, quiet_shown))
 
-# Who is late, how late, why and what next has room in a window of 1,280 pixels, where a table has
-# 860; what arrives and is consumed in one of 1,440, where it has 1,020.
 objectives = {
     "objective_seconds": Column(
         "objective",
         "duration",
         help="The highest time lag that is wanted: scaling.objectives of the configuration.",
-        width=72,
+        width=66,
     )
 }
-columns = {
-    "group": Column("group", width=165, opens=(routes.GROUP, "group"), pinned=True),
+# What is looked up stands on the page of each group, and in the file.
+looked_up = {
+    "members": Column("members", "count"),
+    "partitions": Column("partitions", "count"),
+    "kind": Column("kind"),
+    **(
+        {"idle_members": Column("idle", "count", help="Members that hold no partition.")}
+        if rows["idle_members"].sum()
+        else {}
+    ),
+}
+decides = {
+    "group": Column("group", width=150, opens=(routes.GROUP, "group"), pinned=True),
     "label": Column(
         "status",
         "status",
@@ -118,46 +128,47 @@ columns = {
     "lag": Column(
         "lag", "count", help="Messages that wait: log end minus committed offset.", width=64
     ),
-    "reason": Column("why", width=268 if objective else 196),
-    "advice": Column(
-        "advice",
-        unknown=tables.DASH,
-        help="What the page Scaling advises first. A dash: nothing, or no job has advised. Old: "
-        "no job has advised since.",
-        width=182,
-    ),
-    "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=74),
-    "consumption_per_second": Column("consumed", "rate", help=group_list.WINDOW, width=84),
-    "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=50),
-    **(
-        {"rates_of": Column("rates of", unknown="", help="Others are not known.", width=82)}
-        if rows["rates_of"].count()
-        else {}
-    ),
-    "members": Column("members", "count", width=74),
-    "partitions": Column("partitions", "count", width=80),
-    "kind": Column("kind", width=66),
+}
+figures = {
+    "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=66),
+    "consumption_per_second": Column("consumed", "rate", help=group_list.WINDOW, width=72),
     "drain_seconds": Column(
         "drained in",
         "duration",
         help="Lag divided by what is consumed beyond what arrives.",
         never="grows",
-        width=82,
+        width=76,
     ),
-    **(
-        {"idle_members": Column("idle", "count", help="Members that hold no partition.", width=56)}
-        if rows["idle_members"].sum()
-        else {}
-    ),
+    "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=46),
     **(
         {
-            "unknown_partitions": Column(
-                "lag unknown", "count", help="Partitions that are missing in the lag.", width=92
+            "known_of": Column(
+                "known",
+                unknown="",
+                help="Of how many of its partitions lag and rates are the sum: of the others they "
+                "are not known.",
+                width=66,
             )
         }
-        if rows["unknown_partitions"].sum()
+        if rows["known_of"].count()
         else {}
     ),
+}
+# All of it has room in a window of 1,440 pixels; who is late, how late, why and what next also in
+# one of 1,280, where a table has 860.
+left = room_left(column.width for column in (decides | figures).values())
+columns = {
+    **decides,
+    "reason": Column("why", width=left * 3 // 5),
+    "advice": Column(
+        "advice",
+        unknown=tables.DASH,
+        help="What the page Scaling advises first. A dash: nothing, or no job has advised. Old: "
+        "no job has advised since.",
+        width=left * 2 // 5,
+    ),
+    **figures,
+    **(looked_up if view.is_phone else {}),
 }
 if found.is_empty():
     components.nothing("No group matches these filters.", icon=":material/filter_alt_off:")
@@ -175,7 +186,7 @@ else:
         sums=f"{'Together' if found.height == rows.height else 'Of those that match'}: "
         f"{group_list.totals(found)}" + (f"; objective {duration(objective)}" if objective else ""),
         every=lambda: with_advice(busy),
-        in_file=objectives,
+        in_file=looked_up | objectives,
     )
     if not quiet.is_empty():
         with st.expander(f"{count(quiet.height, 'group')} without members and without lag"):
@@ -188,5 +199,5 @@ else:
                 total=quiet.height,
                 noun="groups",
                 every=lambda: with_advice(quiet),
-                in_file=objectives,
+                in_file=looked_up | objectives,
             )

@@ -8,7 +8,7 @@ import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.inputs import facts
-from app.data import alert_store, late_history, queries
+from app.data import alert_store, late_history, present, queries
 from app.data.context import current
 from app.data.lake_tables import TABLE_BADGE_STYLES
 from app.style.charts.lines import Line, columns_chart, series_chart
@@ -18,6 +18,7 @@ from app.ui.tables import DASH, Column
 from app.ui.time_axis import axis_from
 from app.views.health import view_model
 from lake.errors import LakeError
+from lake.schemas.current import BROKER_STATUS
 
 NAMED_SECTIONS = 6
 
@@ -36,9 +37,13 @@ if collections is not None and collections.is_empty():
         "The collectors do not run, or write to another lake: python -m collectors check.",
     )
 elif collections is not None:
-    sections = facts.section_rows(collections)
+    sections, brokers = facts.section_rows(collections), BROKER_STATUS.empty
+    with components.guarded():
+        brokers = present.rows(view, BROKER_STATUS)
+    unknown = view_model.unknown_disks(sections, brokers, view.zone, view.now)
+    sections = view_model.with_unknown_disks(sections, unknown)
     components.headline(
-        *map(escape, view_model.sentence(sections, view.now, view.interval_seconds, late))
+        *map(escape, view_model.sentence(sections, view.now, view.interval_seconds, late, unknown))
     )
     shown = view_model.table_rows(sections, view.now, view.interval_seconds)
     is_whole = set(shown["state"]) <= {"ok", "over"}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 
 import polars as pl
 
+from alerting.inputs.facts import is_missing
 from app.data.history import TIME, USUAL_DELAY
 from app.style import theme
-from app.style.format import UNKNOWN, age, count, duration, listing
+from app.style.format import UNKNOWN, age, clock, count, duration, listing
 from app.style.theme import BadgeStyle
+from lake.schemas.tables import LOG_DIRECTORIES
 
 BADGE_STYLES: dict[str, BadgeStyle] = {
     "failed": BadgeStyle(
@@ -92,13 +94,66 @@ _MISHAPS = ("lake", "poll")
 """Sections that have a row only when rows were lost, or a poll was left out or failed."""
 
 
+def unknown_disks(
+    sections: pl.DataFrame, brokers: pl.DataFrame, zone: tzinfo, now: datetime
+) -> str:
+    """Say of which missing brokers the log directories are not known, and since when.
+
+    Collectors ask the brokers that are there: that another one is missing fails no section.
+
+    Args:
+        sections: Rows of ``section_rows``.
+        brokers: Rows of ``broker_status``.
+        zone: The viewer's zone.
+        now: The present.
+    """
+    missing = brokers.filter(is_missing).sort("broker_id")
+    if missing.is_empty() or sections.filter(_tells_disks()).is_empty():
+        return ""
+    said = [
+        f"of broker {broker}, which is missing: not known"
+        + ("" if since is None else f" since {clock(since, zone, now=now)}")
+        for broker, since in missing.select("broker_id", "missing_since").iter_rows()
+    ]
+    return f"log directories {'; '.join(said)}"
+
+
+def with_unknown_disks(sections: pl.DataFrame, unknown: str) -> pl.DataFrame:
+    """Return sections of which that of log directories is partial where some are not known.
+
+    Args:
+        sections: Rows of ``section_rows``.
+        unknown: What ``unknown_disks`` says of them.
+    """
+    if not unknown:
+        return sections
+    said = pl.concat_str(pl.lit(unknown), "error", separator="; ", ignore_nulls=True)
+    return sections.with_columns(
+        pl.when(_tells_disks()).then(value).otherwise(name).alias(name)
+        for name, value in (("status", pl.lit("partial")), ("error", said))
+    )
+
+
+def _tells_disks() -> pl.Expr:
+    return (pl.col("section") == LOG_DIRECTORIES.name) & pl.col("status").is_in(["ok", "partial"])
+
+
 def sentence(
     sections: pl.DataFrame,
     now: datetime,
     interval_seconds: float,
     late: timedelta | None = None,
+    unknown: str = "",
 ) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it; ``late`` is how late history is."""
+    """Return the page's headline and the sentence below it.
+
+    Args:
+        sections: Rows of ``with_unknown_disks``.
+        now: The present.
+        interval_seconds: The cadence of polls.
+        late: How late history is.
+        unknown: What ``unknown_disks`` says.
+    """
     rows = table_rows(sections, now, interval_seconds)
     going_on = rows.filter(pl.col("state") != "over")
     bad = going_on.filter(pl.col("state") != "ok")
@@ -110,8 +165,12 @@ def sentence(
     names = listing([name.replace("_", " ") for name in bad["section"].to_list()])
     if bad.height == going_on.height and set(bad["state"].to_list()) == {"late"}:
         return "Nothing is being collected", f"The newest poll was {when}: do the collectors run?"
+    disks = f"{unknown[:1].upper()}{unknown[1:]}"
+    if unknown and bad["error"].to_list() == [unknown]:
+        return disks, f"All else is collected. The newest poll was {when}."
     of_all = f"{bad.height} of {count(rows.height, 'section')}"
-    return f"{of_all} not collected in full", f"{names}. The newest poll was {when}."
+    said = ". ".join(filter(None, (names, disks)))
+    return f"{of_all} not collected in full", f"{said}. The newest poll was {when}."
 
 
 def table_rows(sections: pl.DataFrame, now: datetime, interval_seconds: float) -> pl.DataFrame:
@@ -171,6 +230,10 @@ def waiting(rows: pl.DataFrame, processes: pl.DataFrame) -> pl.DataFrame:
 
 
 _STEPS = (
+    (
+        ("which is missing",),
+        "Start the broker again: see Brokers and replication.",
+    ),
     (
         ("auth", "denied", "permission", "not authorized"),
         "Grant the monitoring user what docs list for this section: DESCRIBE, and READ for "

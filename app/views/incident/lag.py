@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from math import ceil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 import polars as pl
 
-from alerting.rules.lifecycle import Alert
 from app.data.history import TIME
-from app.data.time_range import TimeRange, between
 from app.style.format import UNKNOWN, duration, exact, listing, utc
 from app.ui.incidents import Incident
 
 DRAWN = 5
 _NAMED = 10
-_MINUTE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,43 +53,27 @@ class Courses:
         return duration(value) if self.is_time else f"{exact(value)} messages"
 
 
-def groups_of(incident: Incident, groups: pl.DataFrame, others: Iterable[Alert] = ()) -> list[str]:
+def groups_of(incident: Incident, groups: pl.DataFrame) -> list[str]:
     """Return the groups that an incident is about: that it names, or that read a topic it names.
 
-    One that is about the cluster or a broker and names neither is about all of them but those that
-    were in trouble of their own before it.
+    One whose cause is a broker or the cluster touches most topics: it is about the groups that
+    follow from it.
 
     Args:
         incident: The incident.
         groups: Rows of ``group_status``.
-        others: The other alerts of that time.
     """
     every = (incident.cause, *incident.symptoms)
     named = {one.labels["group"] for one in every if "group" in one.labels}
+    if incident.cause.labels.keys() <= {"cluster", "broker"}:
+        return sorted(named)
     topics = [one.labels["topic"] for one in every if "topic" in one.labels]
     # Kafka Connect gives a sink's group this name.
     sinks = [f"connect-{one.labels['connector']}" for one in every if "connector" in one.labels]
     shared = pl.col("topics").list.set_intersection(pl.lit(topics, pl.List(pl.String)))
     # While nothing is collected it is not known what groups read: it may be any topic.
     reads = (shared.list.len() > 0).fill_null(value=bool(topics))
-    found = named | set(groups.filter(reads | pl.col("group").is_in(sinks))["group"])
-    is_of_cluster = incident.cause.labels.keys() <= {"cluster", "broker"}
-    if found or not is_of_cluster:
-        return sorted(found)
-    began = incident.cause.began_at
-    before = {one.labels.get("group") for one in others if one.began_at < began}
-    return sorted(name for name in groups["group"] if name not in before)
-
-
-def range_of(start: datetime, end: datetime, now: datetime, minute_days: int | None) -> TimeRange:
-    """Return what is read for a chart from one moment to another, at a grain that suits it.
-
-    What goes on is read up to now, and from whole minutes on: answers are kept as long.
-    """
-    found = between(start.replace(second=0, microsecond=0), end, now, minute_days)
-    if end < now:
-        return found
-    return replace(found, length=ceil(found.length / _MINUTE) * _MINUTE, end=None)
+    return sorted(named | set(groups.filter(reads | pl.col("group").is_in(sinks))["group"]))
 
 
 def courses(history: pl.DataFrame, groups: Sequence[str]) -> Courses:
@@ -128,14 +108,29 @@ def courses(history: pl.DataFrame, groups: Sequence[str]) -> Courses:
 
 def figures(found: Courses, began: datetime) -> list[tuple[str, str, str, str, str]]:
     """Return for each group its name, and its lag when it began, at most, when, and at the end."""
-    rows = []
-    for place, name in enumerate(found.names):
-        known = found.frame.select(TIME, pl.col(str(place)).alias("value")).drop_nulls()
-        before = known.filter(pl.col(TIME) <= began)["value"].to_list()
-        values = known["value"].to_list()
-        most = max(values)
-        at = known.filter(pl.col("value") == most)[TIME][0]
-        said = (before[-1] if before else None, most, values[-1])
-        first, highest, last = map(found.written, said)
-        rows.append((name, first, highest, utc(at), last))
-    return rows
+    return [
+        (name, *extremes(found.frame, str(place), began, found.written))
+        for place, name in enumerate(found.names)
+    ]
+
+
+def extremes(
+    course: pl.DataFrame,
+    column: str,
+    began: datetime,
+    written: Callable[[float | None], str],
+) -> tuple[str, str, str, str]:
+    """Return what a value was when an incident began, at most, when, and at the end.
+
+    Args:
+        course: Rows of ``time`` and the value, known at least once.
+        column: The value.
+        began: When the incident began.
+        written: Writes a value.
+    """
+    known = course.select(TIME, pl.col(column).alias("value")).drop_nulls()
+    before = known.filter(pl.col(TIME) <= began)["value"].to_list()
+    values = known["value"].to_list()
+    at = known[TIME][values.index(max(values))]
+    first, highest, last = map(written, (before[-1] if before else None, max(values), values[-1]))
+    return first, highest, utc(at), last

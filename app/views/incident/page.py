@@ -10,16 +10,26 @@ from alerting.rules.lifecycle import Alert, State, active
 from app.data import alert_store, history_queries, present, queries
 from app.data.alert_store import VisibleAlerts
 from app.data.context import current
+from app.data.history import History
+from app.style.charts.base import Axis
 from app.style.charts.lines import Line, colours_of, columns_chart
 from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.format import duration, escape, thin
-from app.ui import alert_forms, components, incident_list, open_incidents, routes, tables
+from app.ui import (
+    alert_forms,
+    components,
+    incident_list,
+    open_incidents,
+    partition_risk,
+    routes,
+    tables,
+)
 from app.ui.alert_list import moment
 from app.ui.changes import events, relevant
 from app.ui.tables import Column
 from app.ui.time_axis import axis_between, note_of
-from app.views.incident import lag, view_model
-from lake.schemas.current import GROUP_STATUS
+from app.views.incident import lag, replication, view_model
+from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS
 from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES
 
 view = current()
@@ -118,7 +128,7 @@ first, until = began - view_model.BEFORE, (ended or view.now) + view_model.AFTER
 with components.guarded():
     group = cause.labels.get("group")
     status = present.rows(place, GROUP_STATUS)
-    groups = lag.groups_of(incident, status, related)
+    groups = lag.groups_of(incident, status)
     topics = view_model.topics_of(cause, status)
     changes = queries.changes_between(place, first, until)
     is_of_cluster = group is None and not topics
@@ -138,11 +148,48 @@ with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         st.page_link(cause.runbook, label="Runbook", icon=":material/menu_book:")
     axis = axis_between(view, start, end, events.marks(happened))
 
+chosen = replace(
+    place,
+    range=view_model.range_of(start, end, view.now, view.settings.lake.retention.minute_days),
+)
+
+
+def marked(history: History) -> Axis:
+    """Return the axis with the begin and the end of the incident."""
+    events = (*view_model.ends(incident, axis.events), *axis.events)
+    return replace(axis, events=events, generated_until=history.generated_until)
+
+
+at_risk = None
+with components.guarded():
+    if replication.takes_replicas(cause):
+        now_too = present.rows(place, CLUSTER_STATUS) if ended is None else None
+        at_risk = history_queries.cluster_history(chosen)
+if at_risk is not None:
+    with components.section(
+        "Partitions at risk", help_text=f"Of the whole cluster. {partition_risk.HELP}"
+    ):
+        if not replication.is_known(at_risk.frame):
+            components.nothing("How many partitions were at risk then is not known.")
+        elif partition_risk.nothing_at_risk(at_risk.frame, now_too):
+            components.nothing("No partition was at risk.", icon=":material/check:")
+        else:
+            note = note_of(chosen, at_risk)
+            components.chart(
+                partition_risk.chart(
+                    at_risk,
+                    axis=marked(at_risk),
+                    palette=view.palette,
+                    height=180 if view.is_phone else 230,
+                ),
+                key="incident-risk",
+                alt=f"Partitions at risk around the time of {cause.what}",
+                note=escape(note) if note else None,
+            )
+
 late = None
 with components.guarded():
     if groups:
-        minute_days = view.settings.lake.retention.minute_days
-        chosen = replace(place, range=lag.range_of(start, end, view.now, minute_days))
         history = history_queries.group_history(chosen, groups)
         late = lag.courses(history.frame, groups)
 if late is not None:
@@ -150,7 +197,7 @@ if late is not None:
     with components.section(
         ("Time lag" if late.is_time else "Lag") + of,
         help_text="Of the groups that it is about: it names them, or a topic that they read. Where "
-        "it names neither, of all that were in no trouble before.",
+        "its cause is a broker or the cluster, of those that follow from it.",
     ):
         if late.names:
             colours = colours_of(late.names, view.palette)
@@ -163,11 +210,7 @@ if late is not None:
                         Line(column=str(number), name=name, colour=colours[name])
                         for number, name in enumerate(late.names)
                     ],
-                    axis=replace(
-                        axis,
-                        events=(*view_model.ends(incident, axis.events), *axis.events),
-                        generated_until=history.generated_until,
-                    ),
+                    axis=marked(history),
                     palette=view.palette,
                     step_seconds=history.step_seconds,
                     y_title="" if late.is_time else "messages waiting",
@@ -214,7 +257,14 @@ with components.section("Course", help_text="The cause, what followed, and what 
 with st.expander("Share it"):
     address = (st.context.url or "").partition("?")[0]
     link = f"{address}?{urlencode({'alert': cause.id, 'cluster': cluster})}"
-    text = view_model.markdown(at_present, found, late, view.now, link)
+    text = view_model.markdown(
+        at_present,
+        found,
+        view.now,
+        link,
+        at_risk=None if at_risk is None else at_risk.frame,
+        late=late,
+    )
     components.code(link)
     st.download_button(
         "Download as Markdown",

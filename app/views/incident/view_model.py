@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from math import ceil
 from typing import Any
 
 import polars as pl
@@ -14,13 +15,14 @@ from alerting.rules.inhibition import EARLIER_SECONDS
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
 from alerting.tools.rule_trial import thing
+from app.data.time_range import TimeRange, between
 from app.style.charts.base import ChartEvent
 from app.style.format import clock, count, duration, escape, thin
 from app.ui.alert_list import as_said, how_bad, moment, severity_style
 from app.ui.changes.events import Event, Sort
 from app.ui.incident_list import limited, loss, symptoms_of, timeline_rows, what_goes_on
 from app.ui.incidents import Incident, incidents, last_end, mended_at, never_fired
-from app.views.incident.lag import Courses, figures
+from app.views.incident import lag, replication
 
 BEFORE = timedelta(minutes=30)
 """How far before its begin changes are looked for."""
@@ -32,6 +34,7 @@ EDGE = 0.2
 """How much of an incident's span is drawn before and after it."""
 LEAST_EDGE = timedelta(minutes=10)
 """A short one is drawn with so much: what was usual is seen beside it."""
+_MINUTE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +213,17 @@ def around(
     return min(began - edge, earliest), min(last + edge, now)
 
 
+def range_of(start: datetime, end: datetime, now: datetime, minute_days: int | None) -> TimeRange:
+    """Return what is read for a chart from one moment to another, at a grain that suits it.
+
+    What goes on is read up to now, and from whole minutes on: answers are kept as long.
+    """
+    found = between(start.replace(second=0, microsecond=0), end, now, minute_days)
+    if end < now:
+        return found
+    return replace(found, length=ceil(found.length / _MINUTE) * _MINUTE, end=None)
+
+
 def ends(incident: Incident, marked: Sequence[ChartEvent]) -> tuple[ChartEvent, ...]:
     """Return when an incident began and ended, as marks of a chart.
 
@@ -322,9 +336,24 @@ def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
 
 
 def markdown(
-    incident: Incident, found: list[Step], late: Courses | None, now: datetime, link: str
+    incident: Incident,
+    found: list[Step],
+    now: datetime,
+    link: str,
+    *,
+    at_risk: pl.DataFrame | None = None,
+    late: lag.Courses | None = None,
 ) -> str:
-    """Return the incident, as it is at present, as Markdown with times in UTC."""
+    """Return the incident, as it is at present, as Markdown with times in UTC.
+
+    Args:
+        incident: The incident.
+        found: What happened.
+        now: The present.
+        link: The address of its page.
+        at_risk: History of the cluster's partitions at risk, where the page draws it.
+        late: How late its groups were.
+    """
     cause = folding.as_it_was(incident.cause)
     began = _moment(cause.began_at)
     facts: dict[str, Any] = {
@@ -340,13 +369,20 @@ def markdown(
     for step in found:
         cells = (f"{step.at:%Y-%m-%d %H:%M:%S}", after(step.at, began), step.kind)
         lines.append(f"| {' | '.join((*cells, _portable(step.what), _portable(step.detail)))} |")
+    if at_risk is not None and replication.is_known(at_risk):
+        lines += _table(("partitions", "number"), replication.figures(at_risk, began))
     if late is not None and late.names:
         name = "time lag" if late.is_time else "lag"
-        lines += ["", f"| group | {name} when it began | most | at | at the end |"]
-        lines += ["|---|---|---|---|---|"]
-        lines += [f"| {' | '.join(map(_portable, row))} |" for row in figures(late, began)]
+        lines += _table(("group", name), lag.figures(late, began))
         lines += ["", _portable(late.rest)] if late.rest else []
     return "\n".join(lines) + "\n"
+
+
+def _table(heads: tuple[str, str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table of what a value was when it began, at most, and at the end."""
+    what, value = heads
+    head = ["", f"| {what} | {value} when it began | most | at | at the end |", f"|{'---|' * 5}"]
+    return [*head, *(f"| {' | '.join(map(_portable, row))} |" for row in rows)]
 
 
 def _portable(text: str) -> str:

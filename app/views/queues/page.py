@@ -76,12 +76,14 @@ with st.grid(6, min_column_width=124, gap="small"):
         "Published",
         rate(view_model.total(rows, "publish_per_second")),
         delta="by clients",
-        help_text="Messages that arrive by dead-lettering are not counted as published.",
+        help_text=f"{view_model.RATES} Messages that arrive by dead-lettering are not counted as "
+        "published.",
     )
     components.tile(
         "Delivered",
         rate(view_model.total(rows, "deliver_per_second")),
         delta=f"{rate(view_model.total(rows, 'redeliver_per_second'))} again",
+        help_text=view_model.RATES,
     )
     components.tile(
         "Dead letters",
@@ -145,12 +147,16 @@ tables.show(
             "change",
             width=74,
             never=tables.DASH,
-            help="How fast what waits and what consumers hold grows: mean of the last five "
-            "minutes.",
+            zero="steady",
+            help="How fast what waits and what consumers hold grows, of the last five minutes. "
+            "Steady: it moves by ten messages at most, or by no more than it swings.",
         ),
-        "publish_per_second": Column("published", "rate", width=76),
+        "publish_per_second": Column("published", "rate", width=76, help=view_model.RATES),
         "deliver_per_second": Column(
-            "delivered", "rate", width=76, help="Of a queue that is polled: by basic.get."
+            "delivered",
+            "rate",
+            width=76,
+            help=f"{view_model.RATES} Of a queue that is polled: by basic.get.",
         ),
         "consumers": Column("consumers", "count", width=80),
         "consumer_capacity": Column(
@@ -175,8 +181,10 @@ tables.show(
             help="Dead letter: another queue dead-letters into it. Retry: messages wait in it and "
             "go back. Stream: keeps what was read, so it has no backlog.",
         ),
-        "ack_per_second": Column("acked", "rate"),
-        "redeliver_per_second": Column("again", "rate", help="Delivered once more."),
+        "ack_per_second": Column("acked", "rate", help=view_model.RATES),
+        "redeliver_per_second": Column(
+            "again", "rate", help=f"Delivered once more. {view_model.RATES}"
+        ),
         "vhost": Column("virtual host"),
         "message_ttl_seconds": Column("expires after", "duration", unknown=tables.DASH),
         "delivery_limit": Column("delivery limit", "count", unknown=tables.DASH),

@@ -51,6 +51,9 @@ UNSURE, OK = theme.UNSURE, theme.OK
 BADGE_STYLES = (DROPPED, CRITICAL, WAITING, IDLE, WARNING, FALLING_BEHIND, UNSURE, POLLED, OK)
 """Every status of a queue, the worst first."""
 
+RATES = "RabbitMQ's own rate, of its newest samples: of some seconds, not of five minutes."
+"""Of what time published, delivered, acknowledged and redelivered messages are."""
+
 HOW_TO_CONFIGURE = """rabbitmq:
   - name: rabbit
     url: http://rabbitmq:15672
@@ -65,6 +68,8 @@ _IS_STREAM = pl.col("kind") == "stream"
 _CERTAIN_ERRORS = 3.0
 """Standard errors of its slope that a rise must exceed: what only swings does so once in hundreds
 of polls."""
+_FEWEST_POLLS = 3
+"""Fewer say nothing of how much they scatter around a line."""
 _FALLS_BEHIND = (pl.col("kind") == "plain") & pl.col("grows")
 """Whether more arrives than is consumed; what waits for a retry is not consumed."""
 
@@ -72,30 +77,29 @@ _FALLS_BEHIND = (pl.col("kind") == "plain") & pl.col("grows")
 def with_growth(rows: pl.DataFrame, recent: pl.DataFrame) -> pl.DataFrame:
     """Add how fast what waits in each queue grows, over the last five minutes.
 
-    A queue grows where more waited in the later half of this time than in the earlier half, on
-    average, by more messages than so few that they are no trend for a group either; and where a
-    straight line through its polls rises by more than they scatter.
+    That is the slope of a straight line through its polls. A queue is steady where the line moves
+    by no more than they scatter, or where the later half of this time differs from the earlier one,
+    on average, by so few messages that they are no trend for a group either.
 
     Args:
         rows: Rows of ``queues`` of the newest poll.
         recent: Rows of the last minutes, those of the newest poll too.
 
     Returns:
-        Besides the rows: ``growth_per_second``, ``NEVER`` of a stream, null where it is not known;
-        ``grows``, false where that is not known.
+        Besides the rows: ``growth_per_second``, 0 of a steady queue, ``NEVER`` of a stream, null
+        where too few polls tell, or of one half alone; ``grows``, false where that is not known.
     """
     key, at = ("vhost", "queue"), pl.col("observed_at")
     window = timedelta(seconds=RATE_SECONDS)
     newest, depth = at.max(), pl.col("depth")
     is_later = at > newest - window / 2
-    grown, passed = (
-        depth.last() - depth.first(),
-        (at.last() - at.first()).dt.total_microseconds() / 1e6,
-    )
+    seconds = (at - at.first()).dt.total_microseconds() / 1e6
+    slope = pl.cov(seconds, depth) / seconds.var()
     later, earlier = (depth.filter(half).mean() for half in ("is_later", ~pl.col("is_later")))
-    is_more = later - earlier > StatusRules().minimum_messages
-    fits = pl.corr((at - at.first()).dt.total_milliseconds(), depth).clip(0.0, 1.0) ** 2
+    is_apart = (later - earlier) * slope.sign() > StatusRules().minimum_messages
+    fits = pl.corr(seconds, depth) ** 2
     is_certain = fits * (pl.len() - 2) > _CERTAIN_ERRORS**2 * (1 - fits)
+    moves = (is_apart & is_certain).fill_null(value=False)
     found = (
         recent.filter(at >= newest - window)
         .with_columns(DEPTH.alias("depth"), is_later.alias("is_later"))
@@ -103,8 +107,10 @@ def with_growth(rows: pl.DataFrame, recent: pl.DataFrame) -> pl.DataFrame:
         .sort("observed_at")
         .group_by(key)
         .agg(
-            pl.when(passed > 0).then(grown / passed).alias("growth_per_second"),
-            (is_more & is_certain).alias("grows"),
+            pl.when(earlier.is_not_null(), pl.len() >= _FEWEST_POLLS)
+            .then(pl.when(moves).then(slope).otherwise(0.0))
+            .alias("growth_per_second"),
+            (moves & (slope > 0)).alias("grows"),
         )
     )
     return rows.join(found, on=key, how="left", maintain_order="left").with_columns(

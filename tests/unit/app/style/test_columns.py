@@ -6,7 +6,7 @@ from math import inf, nan
 
 import pytest
 
-from app.style.columns import is_cut, writer
+from app.style.columns import is_cut, room_left, writer
 from app.style.format import THIN
 
 
@@ -74,3 +74,7 @@ def test_a_sentence_that_has_no_room_in_its_column_is_cut(
     text: str, width: int | str | None, expected: bool
 ) -> None:
     assert is_cut([text], width) is expected
+
+
+def test_what_columns_leave_of_a_table() -> None:
+    assert room_left([100, 18, None, "small"]) == 900

@@ -131,6 +131,13 @@ def test_a_change_by_minus_one_is_a_number() -> None:
     assert csv(frame, {"it": column}).splitlines()[1] == "-1.0"
 
 
+def test_zero_is_a_word_where_it_is_no_number() -> None:
+    column = Column("growth", "change", never="–", zero="steady")  # noqa: RUF001
+    assert written([0.0, -0.5, None], pl.Float64, column) == ["steady", "-30/min", "unknown"]
+    frame = pl.DataFrame({"it": [0.0, 10.0, NEVER, None]})
+    assert csv(frame, {"it": column}).splitlines()[1:] == ["steady", "10.0", "–", ""]  # noqa: RUF001
+
+
 @pytest.mark.parametrize(
     ("is_of_range", "name"),
     [

@@ -296,36 +296,3 @@ def test_features_and_what_was_set() -> None:
     refused = rows(CLUSTER_SETTINGS, {"kind": "acl", "unknown_reason": "not permitted"})
     assert brokers_view_model.unknown(refused, "acl") == "not permitted"
     assert brokers_view_model.listed(refused, "acl").is_empty()
-
-
-@pytest.mark.parametrize(
-    ("under_replicated", "folded"),
-    [
-        pytest.param([0, 0], True, id="nothing"),
-        pytest.param([0, 3], False, id="something"),
-        pytest.param([0, None], False, id="unknown is not zero"),
-        pytest.param([], False, id="no history"),
-    ],
-)
-def test_a_chart_of_nothing_is_a_line(under_replicated: list[int | None], folded: bool) -> None:
-    course = pl.DataFrame(
-        {"under_replicated": under_replicated},
-        schema={"under_replicated": pl.Float64},
-    ).with_columns(under_min_isr=pl.lit(0.0), offline=pl.lit(0.0))
-    assert brokers_view_model.nothing_at_risk(course) is folded
-
-
-@pytest.mark.parametrize(
-    ("now", "folded"),
-    [
-        pytest.param(0, True, id="fine"),
-        pytest.param(70, False, id="at risk"),
-        pytest.param(None, False, id="unknown"),
-    ],
-)
-def test_no_risk_is_said_only_where_the_present_has_none(now: int | None, folded: bool) -> None:
-    counts = ("under_replicated", "under_min_isr", "offline")
-    course = pl.DataFrame({name: [0.0] for name in counts})
-    cluster = cluster_status(under_replicated=now, under_min_isr=0, offline=0)
-    assert brokers_view_model.nothing_at_risk(course, cluster) is folded
-    assert not brokers_view_model.nothing_at_risk(course, cluster.clear())

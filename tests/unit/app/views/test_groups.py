@@ -114,6 +114,15 @@ def test_rates_of_which_a_part_is_unknown_are_labelled() -> None:
     assert found.columns == [*groups.columns, "rates_of"]
 
 
+def test_what_lag_and_rates_are_the_sum_of_is_said_where_it_is_not_all() -> None:
+    groups = statuses(
+        {"group": "lag", "partitions": 6, "unknown_partitions": 2},
+        {"group": "rates", "partitions": 3},
+        {"group": "whole", "partitions": 3},
+    ).with_columns(rates_of=pl.Series([None, "2 of 3 partitions", None]))
+    assert group_list.with_known_part(groups)["known_of"].to_list() == ["4 of 6", "2 of 3", None]
+
+
 def test_courses_of_lag_keep_the_order_of_the_groups() -> None:
     shown = group_list.rows(statuses({"group": "b", "lag": 1}, {"group": "a", "lag": 1}))
     past = pl.DataFrame({"time": [at(0), at(60)], "group": ["b", "b"], "lag": [1, 4]})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from app.data.lake_tables import lake_rows
 from app.ui.frame import status_bar
 from app.views.health import view_model
 from config.settings import LakeSettings
+from lake.schemas.current import BROKER_STATUS
 from lake.schemas.tables import COLLECTIONS, JOBS
 from lake.storage.store import Lake
 from tests.unit.app.views.made_rows import START, at, rows
@@ -125,6 +126,60 @@ def test_the_sentence_of_collection_health() -> None:
     assert view_model.sentence(good, at(60), 5.0)[0] == "Nothing is being collected"
     bad = section_rows(rows(COLLECTIONS, section("groups", "failed"), section("topics")))
     assert view_model.sentence(bad, at(3), 5.0)[0] == "1 of 2 sections not collected in full"
+
+
+def brokers(*missing: tuple[int, float | None]) -> pl.DataFrame:
+    """Broker 1, which is there, and missing ones with the second since when they are."""
+    common = {"cluster": "c", "evaluated_at": START}
+    known: list[dict[str, Any]] = [{**common, "broker_id": 1, "is_alive": True}]
+    for broker, since in missing:
+        at_since = None if since is None else at(since)
+        known.append({**common, "broker_id": broker, "is_alive": False, "missing_since": at_since})
+    return pl.DataFrame(known, schema=BROKER_STATUS.polars_schema)
+
+
+def test_log_directories_of_a_missing_broker_are_not_collected() -> None:
+    polled = section_rows(rows(COLLECTIONS, section("groups"), section("log_directories")))
+    said = view_model.unknown_disks(polled, brokers((2, 180)), UTC, at(3))
+    assert said == "log directories of broker 2, which is missing: not known since 08:03"
+    found = view_model.with_unknown_disks(polled, said)
+    assert view_model.sentence(found, at(3), 5.0, unknown=said) == (
+        "Log directories of broker 2, which is missing: not known since 08:03",
+        "All else is collected. The newest poll was 3 s ago.",
+    )
+    first = view_model.table_rows(found, at(3), 5.0).row(0, named=True)
+    assert (first["section"], first["label"]) == ("log_directories", ["▲ partial"])
+    assert first["error"] == said
+    assert "Brokers and replication" in view_model.what_to_do(said)
+
+
+def test_what_else_is_not_collected_is_said_beside_the_log_directories() -> None:
+    partial = section("log_directories", "partial", error="broker 3: the disk")
+    polled = section_rows(rows(COLLECTIONS, section("groups", "failed"), partial))
+    said = view_model.unknown_disks(polled, brokers((2, 180), (4, None)), UTC, at(3))
+    assert said.endswith("since 08:03; of broker 4, which is missing: not known")
+    found = view_model.with_unknown_disks(polled, said)
+    assert f"{said}; broker 3: the disk" in found["error"].to_list()
+    title, detail = view_model.sentence(found, at(3), 5.0, unknown=said)
+    assert title == "2 of 2 sections not collected in full"
+    assert detail.startswith("groups and log directories. Log directories of broker 2, ")
+
+
+@pytest.mark.parametrize(
+    ("sections", "missing"),
+    [
+        pytest.param((section("log_directories"),), (), id="all brokers are there"),
+        pytest.param((section("groups"),), ((2, 180.0),), id="they are not to be read"),
+        pytest.param((section("log_directories", "failed"),), ((2, 180.0),), id="it failed"),
+    ],
+)
+def test_log_directories_that_nobody_misses(
+    sections: tuple[dict[str, Any], ...], missing: tuple[tuple[int, float | None], ...]
+) -> None:
+    polled = section_rows(rows(COLLECTIONS, *sections))
+    said = view_model.unknown_disks(polled, brokers(*missing), UTC, at(3))
+    assert said == ""
+    assert view_model.with_unknown_disks(polled, said).equals(polled)
 
 
 def test_lost_rows_are_over_once_a_newer_poll_was_collected() -> None:

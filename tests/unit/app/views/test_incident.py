@@ -14,7 +14,7 @@ from app.style.charts.base import ChartEvent
 from app.ui.changes.events import Event, of_changes
 from app.ui.incident_list import folded, symptoms_of
 from app.ui.incidents import Incident
-from app.views.incident.lag import DRAWN, courses, figures, groups_of, range_of
+from app.views.incident.lag import DRAWN, courses, figures, groups_of
 from app.views.incident.view_model import (
     after,
     around,
@@ -22,6 +22,7 @@ from app.views.incident.view_model import (
     bars,
     ends,
     markdown,
+    range_of,
     sentence,
     step_rows,
     steps,
@@ -148,7 +149,7 @@ def test_what_is_mended_is_named_and_coloured_by_what_it_was_and_told_by_what_is
     assert was.symptoms == (SYMPTOM,)
     assert bars(was, at(2000))["severity"].to_list() == ["critical", "warning"]
     assert told(incident) == ("g is catching up: 10 wait", "Wait.")
-    text = markdown(incident, steps(was, (), {}), None, at(2000), "http://h")
+    text = markdown(incident, steps(was, (), {}), at(2000), "http://h")
     assert text.startswith("# g stopped\n\ng is catching up\\: 10 wait\n")
     over = replace(MENDED, state=State.RESOLVED, resolved_at=1360.0)
     assert told(Incident(cause=over)) == ("It said: “900 wait”", "It was advised: Start it.")
@@ -294,18 +295,27 @@ def test_it_is_about_the_groups_that_it_names_and_those_that_read_its_topics() -
 
     assert of({"group": "gone"}) == ["gone"]
     # What d reads is not known.
-    assert of({"broker": "2"}, {"topic": "t"}, {"group": "e"}) == ["a", "b", "d", "e"]
-    assert of({"broker": "2"}) == of({}) == ["a", "b", "connect-x", "d"]
+    assert of({"topic": "t"}, {"group": "e"}) == ["a", "b", "d", "e"]
     assert of({"connect": "w", "connector": "x"}) == ["connect-x"]
     assert of({"vhost": "/", "queue": "q"}) == []
-    before, after = (
-        replace(SYMPTOM, labels={"cluster": "c", "group": name}, started_at=began)
-        for name, began in (("a", 900.0), ("b", 1100.0))
-    )
-    broker = Incident(cause=CAUSE)
-    assert groups_of(broker, GROUPS, [before, after]) == ["b", "connect-x", "d"], (
-        "a was late before"
-    )
+
+
+def test_one_of_a_broker_or_the_cluster_is_about_the_groups_that_follow_from_it() -> None:
+    for cause in ({"broker": "2"}, {}):
+        labels = [{"cluster": "c", **one} for one in (cause, {"topic": "t"}, {"group": "e"})]
+        first, *symptoms = (replace(CAUSE, labels=one) for one in labels)
+        assert groups_of(Incident(cause=first, symptoms=tuple(symptoms)), GROUPS) == ["e"]
+        assert groups_of(Incident(cause=first, symptoms=tuple(symptoms[:1])), GROUPS) == []
+
+
+RISK = pl.DataFrame(
+    {
+        "time": [at(second) for second in (960, 1020, 1080, 1140)],
+        "under_replicated": [0, 54, 54, 12],
+        "under_min_isr": [0, 0, 0, 0],
+        "offline": [0, 1, None, 0],
+    }
+)
 
 
 def _late(**values: tuple[list[float | None], list[int | None]]) -> pl.DataFrame:
@@ -361,10 +371,11 @@ def test_its_history_is_read_at_a_grain_that_suits_it_and_up_to_now_while_it_goe
 def test_the_markdown_is_whole_and_takes_no_text_of_others_as_markup() -> None:
     late = courses(_late(**{"a|<i>": ([3.0, 90.0], [5, 6])}), ["a|<i>", "gone"])
     found = steps(INCIDENT, of_changes(CHANGES), {})
-    text = markdown(INCIDENT, found, late, at(2000), "http://h/incident")
+    text = markdown(INCIDENT, found, at(2000), "http://h/incident", at_risk=RISK, late=late)
     assert text.startswith("# Broker 2 is missing\n")
     assert "It began at 00:16:40, ended at 00:22:40 and lasted 6 min." in text
     assert "| 1970-01-01 00:16:50 | +10 s | symptom |" in text
+    assert "| under-replicated | 0 | 54 | 1970-01-01 00:17:00 UTC | 12 |" in text.replace("\\", "")
     assert "| a|<i> | 3 s | 1 min 30 s | 1970-01-01 00:17:00 UTC |" in text.replace("\\", "")
     assert "Not known: gone." in text.replace("\\", "")
     assert "<b>" not in text.replace("\\<b\\>", "")
@@ -375,4 +386,4 @@ def test_the_markdown_is_whole_and_takes_no_text_of_others_as_markup() -> None:
     table = [line for line in text.splitlines() if line.startswith("| ")]
     # A bar in a text of others opens no cell.
     assert all(line.replace("\\|", "").count("|") == 6 for line in table)
-    assert len(table) == 1 + 6 + 1 + 1
+    assert len(table) == 1 + 6 + 1 + 2 + 1 + 1

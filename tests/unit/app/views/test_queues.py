@@ -80,13 +80,16 @@ def grown(*depths: int | None, seconds: float = 60, **given: Any) -> pl.DataFram
     [
         pytest.param((0, 60, 120, 180, 240, 300), 1.0, True, id="it grows"),
         pytest.param((9000, 0, 60, 120, 180, 240, 300), 1.0, True, id="of five minutes"),
-        pytest.param((0, 0, 0, 0, 0, 300), 1.0, False, id="the newest poll is no trend"),
-        pytest.param((0, 300, 0, 300, 0, 300), 1.0, False, id="it swings"),
-        pytest.param((0, 0, 0, 10, 10, 10), 10 / 300, False, id="few messages"),
+        pytest.param((0, 0, 0, 0, 0, 300), 0.0, False, id="the newest poll is no trend"),
+        pytest.param((0, 300, 0, 300, 0, 300), 0.0, False, id="it swings"),
+        pytest.param((0, 0, 0, 10, 10, 10), 0.0, False, id="few messages"),
         pytest.param((300, 240, 180, 120, 60, 0), -1.0, False, id="it is worked off"),
+        pytest.param((7, 7, 7, 7, 7, 7), 0.0, False, id="nothing moves"),
         pytest.param((0, None, 120, 180, None, 300), 1.0, True, id="a poll does not tell"),
         pytest.param((None, None, None), None, False, id="nothing tells"),
         pytest.param((300,), None, False, id="one poll"),
+        pytest.param((0, 300), None, False, id="two polls tell of no scatter"),
+        pytest.param((7, 7, 7), None, False, id="of the later half alone"),
     ],
 )
 def test_a_queue_grows_where_more_waits_on_average_and_it_does_not_swing(
