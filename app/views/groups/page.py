@@ -140,8 +140,8 @@ columns = {
     "drain_seconds": Column(
         "drained in",
         "duration",
-        help="Lag divided by what is consumed beyond what arrives.",
-        never="grows",
+        help="Lag divided by what is consumed beyond what arrives. Never: it grows or is not "
+        "drained, or retention deletes it.",
         width=82,
     ),
     **(
