@@ -117,6 +117,7 @@ def group_status(
         is_lasting=is_lasting,
         over_objective_seconds=over,
         over_objective_since=_over_since(decisions, measured, rules) if over else None,
+        objective_seconds=rules.objective_seconds,
     )
 
 
