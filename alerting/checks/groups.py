@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from alerting.checks.loss_deadline import next_loss, retentions_of
+from alerting.checks.loss_deadline import (
+    deleted_within_objective,
+    kept_by_topic,
+    next_loss,
+    next_losses,
+    retentions_of,
+)
 from alerting.checks.model import Check, CheckInput, CheckResult, check
+from alerting.checks.retention_deadline import Retention
 from alerting.inputs.windows import GroupKey
 from alerting.status.descriptions import (
     MISSES_OBJECTIVE,
@@ -47,7 +54,7 @@ def _status(status: Status, meaning: str) -> Check:
                     detail=found.reason,
                     since=found.since,
                     cause=_words(given, key, found).cause,
-                    step=_words(given, key, found).step,
+                    step=_step(given, key, found),
                     page="group",
                     status=status.value,
                     related=_related(found),
@@ -126,6 +133,19 @@ def _words(given: CheckInput, key: GroupKey, found: GroupStatus) -> GroupWords:
         return _NO_WORDS
     kind = given.groups.get(key.group, {}).get("kind")
     return group_words(found.status, kind) or _NO_WORDS
+
+
+def _step(given: CheckInput, key: GroupKey, found: GroupStatus) -> str:
+    step = _words(given, key, found).step
+    if found.status is not Status.LOSING_DATA:
+        return step
+    return _and_objective(step, found, kept_by_topic(given.frames.last(TOPICS)))
+
+
+def _and_objective(step: str, found: GroupStatus, kept: Mapping[str, Retention]) -> str:
+    """Add to a step against a loss that the group's objective lets messages be deleted."""
+    topics = {part.topic for part in found.partitions if part.subscribed}
+    return f"{step} {deleted_within_objective(found.objective_seconds, kept, topics)}".rstrip()
 
 
 def _related(found: GroupStatus) -> dict[str, str]:
@@ -265,22 +285,24 @@ def data_loss_deadline(given: CheckInput) -> Iterable[CheckResult]:
     """Return when retention will reach the first message that a group has not read."""
     retentions = retentions_of(given.frames)
     for key, found in given.statuses.items():
-        loss = next_loss(found, retentions)
+        loss = next_loss(next_losses(found, retentions))
         labels = _labels(key)
         if loss.partition is not None and loss.seconds is not None:
             part, left = loss.partition, loss.seconds
             words = _words(given, key, found)
+            is_losing = found.status is Status.LOSING_DATA
+            step = "Raise the topic's retention until the group has caught up."
             yield CheckResult(
                 labels=labels,
                 value=left,
                 may_be_worse=loss.is_unknown,
-                what=f"{key.group} loses data soon",
+                what=f"{key.group} loses {'more data' if is_losing else 'data soon'}",
                 detail=f"{loss.reason[0].upper()}{loss.reason[1:]}; at these rates retention "
                 f"reaches it on {part.topic}-{part.partition}.",
                 # What it loses already has no time to come.
-                deadline=None if found.status is Status.LOSING_DATA else given.frames.now + left,
+                deadline=None if is_losing else given.frames.now + left,
                 cause=words.cause or "It is nearly as late as retention is long.",
-                step="Raise the topic's retention until the group has caught up.",
+                step=_and_objective(step, found, retentions.by_topic),
                 page="group",
                 status=found.status.value,
                 related=_related(found),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
 
 import polars as pl
 
@@ -16,6 +17,7 @@ from alerting.checks.retention_deadline import (
 )
 from alerting.inputs.frames import Frames
 from alerting.status.model import GroupStatus, PartitionStatus, Status
+from alerting.status.phrases import duration
 from lake.schemas.tables import PARTITIONS, TOPICS
 
 WATCH_RATIO = 0.5
@@ -35,11 +37,7 @@ class Retentions:
 
 def retentions_of(frames: Frames) -> Retentions:
     """Return what the topics of a cluster keep."""
-    columns = ("retention_seconds", "retention_bytes", "cleanup_policy", "unknown_reason")
-    by_topic = {
-        topic: retention_of(*kept)
-        for topic, *kept in frames.last(TOPICS).select("topic", *columns).iter_rows()
-    }
+    by_topic = kept_by_topic(frames.last(TOPICS))
     held = pl.col("log_end") - pl.col("log_start")
     sizes = (
         frames.newest(PARTITIONS)
@@ -55,55 +53,128 @@ def retentions_of(frames: Frames) -> Retentions:
     )
 
 
+def kept_by_topic(topics: pl.DataFrame) -> dict[str, Retention]:
+    """Return what each topic keeps, from rows of ``topics`` or ``topic_status``.
+
+    Only of the former the reason why something is unknown is always that of the limits.
+    """
+    columns = ("retention_seconds", "retention_bytes", "cleanup_policy", "unknown_reason")
+    return {
+        topic: retention_of(*kept) for topic, *kept in topics.select("topic", *columns).iter_rows()
+    }
+
+
+def shortest_kept(
+    by_topic: Mapping[str, Retention], topics: Iterable[str]
+) -> tuple[str, float] | None:
+    """Return which of some topics deletes its messages first by their age, and after how long.
+
+    None where none does, or none is known to.
+    """
+    kept = [
+        (one.seconds, topic)
+        for topic in topics
+        if (one := by_topic.get(topic)) is not None and one.deletes and one.seconds is not None
+    ]
+    if not kept:
+        return None
+    seconds, topic = min(kept)
+    return topic, seconds
+
+
+def deleted_within_objective(
+    objective_seconds: float | None, by_topic: Mapping[str, Retention], topics: Iterable[str]
+) -> str:
+    """Say that a group's objective is longer than a topic of it keeps messages; nothing otherwise.
+
+    Its messages are then deleted before it misses its objective, which so promises nothing.
+
+    Args:
+        objective_seconds: The time lag that the group is not to exceed; None: not known.
+        by_topic: What each topic keeps.
+        topics: The topics that the group reads.
+    """
+    shortest = shortest_kept(by_topic, topics)
+    if shortest is None or objective_seconds is None or shortest[1] >= objective_seconds:
+        return ""
+    topic, seconds = shortest
+    return (
+        f"{topic} keeps messages for {duration(seconds)}, less than the group's objective of "
+        f"{duration(objective_seconds)}: they are deleted before it is missed. Keep them for "
+        "longer, or set a shorter objective."
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextLoss:
-    """The messages of a group that retention deletes first."""
+    """The messages of a group, or of one topic of it, that retention deletes first."""
 
     partition: PartitionStatus | None = None  # where; None: none are in sight
     seconds: float | None = None
     reason: str = ""
     is_unknown: bool = False  # whether of a partition that is late nobody can tell
+    is_lost: bool = False  # whether retention deletes unread messages already
+
+    @property
+    def state(self) -> DeadlineState:
+        """What is known: what is lost already has no time to come."""
+        if self.is_lost:
+            return DeadlineState.LOST
+        if self.seconds is not None:
+            return DeadlineState.COMING
+        return DeadlineState.UNKNOWN if self.is_unknown else DeadlineState.NONE
+
+    def before(self, other: NextLoss) -> NextLoss:
+        """Return the earlier of two, with what is lost or unknown of either."""
+        is_later = other.seconds is not None and (
+            self.seconds is None or other.seconds < self.seconds
+        )
+        return replace(
+            other if is_later else self,
+            is_unknown=self.is_unknown or other.is_unknown,
+            is_lost=self.is_lost or other.is_lost,
+        )
 
 
-def next_loss(found: GroupStatus, retentions: Retentions) -> NextLoss:
-    """Return when retention will reach the first message that a group has not read.
+_NO_LOSS = NextLoss()
+
+
+def next_losses(found: GroupStatus, retentions: Retentions) -> dict[str, NextLoss]:
+    """Return when retention will reach the first message that a group has not read, by topic.
 
     Only partitions that are late, or that have used half of their retention, count. For the others
-    the difference of two nearly equal rates predicts nothing.
+    the difference of two nearly equal rates predicts nothing. A topic that lacks has none in sight.
     """
     shortest, behind = retentions.shortest_seconds, found.numbers.behind_seconds or 0.0
     if found.status is Status.OK and (shortest is None or behind < WATCH_RATIO * shortest):
-        return NextLoss()  # its partitions are classified only where somebody looks
-    first = NextLoss()
-    is_unknown = False
+        return {}  # its partitions are classified only where somebody looks
+    first: dict[str, NextLoss] = {}
     for part in found.partitions:
-        state, seconds, reason = _deadline(part, retentions)
-        is_unknown |= state is DeadlineState.UNKNOWN
-        if seconds is not None and (first.seconds is None or seconds < first.seconds):
-            first = NextLoss(partition=part, seconds=seconds, reason=reason)
-    return NextLoss(
-        partition=first.partition,
-        seconds=first.seconds,
-        reason=first.reason,
-        is_unknown=is_unknown,
-    )
+        loss = _loss(part, retentions)
+        if loss.state is not DeadlineState.NONE:
+            first[part.topic] = first.get(part.topic, _NO_LOSS).before(loss)
+    return first
 
 
-def _deadline(
-    part: PartitionStatus, retentions: Retentions
-) -> tuple[DeadlineState, float | None, str]:
+def next_loss(losses: Mapping[str, NextLoss]) -> NextLoss:
+    """Return the first of the losses of a group's topics."""
+    return reduce(NextLoss.before, losses.values(), _NO_LOSS)
+
+
+def _loss(part: PartitionStatus, retentions: Retentions) -> NextLoss:
     """Return whether retention will reach what is unread in a partition, how soon, and why."""
     numbers, retention = part.numbers, retentions.by_topic.get(part.topic)
+    is_lost = part.subscribed and part.status is Status.LOSING_DATA
     if not part.subscribed or (numbers.lag is None and not part.decides) or numbers.lag == 0:
-        return DeadlineState.NONE, None, ""
+        return NextLoss(is_lost=is_lost)
     if retention is None or part.status is Status.UNKNOWN:
         is_late = part.status in _LATE or part.status is Status.UNKNOWN
-        return DeadlineState.UNKNOWN if is_late else DeadlineState.NONE, None, ""
+        return NextLoss(is_unknown=is_late, is_lost=is_lost)
     used = bool(retention.seconds) and (
         (numbers.behind_seconds or 0.0) / (retention.seconds or 1.0) >= WATCH_RATIO
     )
     if part.status not in _LATE and not used:
-        return DeadlineState.NONE, None, ""
+        return NextLoss(is_lost=is_lost)
     found = data_loss_deadline(
         PartitionBacklog(
             lag=numbers.lag,
@@ -114,4 +185,10 @@ def _deadline(
         ),
         retention,
     )
-    return found.state, found.seconds, found.reason
+    return NextLoss(
+        partition=None if found.seconds is None else part,
+        seconds=found.seconds,
+        reason=found.reason,
+        is_unknown=found.state is DeadlineState.UNKNOWN,
+        is_lost=is_lost,
+    )

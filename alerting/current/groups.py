@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
-from alerting.checks.loss_deadline import Retentions, next_loss, retentions_of
+from alerting.checks.loss_deadline import NextLoss, next_loss, next_losses, retentions_of
+from alerting.checks.retention_deadline import DeadlineState
 from alerting.evaluate.evaluation import ClusterEvaluation
 from alerting.inputs.frames import Frames
 from alerting.inputs.polls import PARTITION_LAG
 from alerting.inputs.windows import GroupKey
 from alerting.status.group_status import group_status
 from alerting.status.model import GroupStatus, LagNumbers, PartitionStatus, Status
-from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
+from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS, READERS
 from lake.schemas.model import Table
 from lake.schemas.tables import GROUP_OFFSETS, GROUPS
 
@@ -36,24 +37,32 @@ _FLOW = (
 )
 _STATUS = ("status", "reason", "since", "since_at_least", "is_lasting")
 
+GroupLosses = Mapping[str, Mapping[str, NextLoss]]
+"""What retention deletes unread next, by group and topic; see ``next_losses``."""
+
+
+def group_losses(found: ClusterEvaluation) -> GroupLosses:
+    """Return what retention deletes next of what each group has not read."""
+    retentions = retentions_of(found.frames)
+    return {key.group: next_losses(status, retentions) for key, status in found.statuses.items()}
+
 
 def group_rows(
-    found: ClusterEvaluation, lag: pl.DataFrame, previous: pl.DataFrame | None
+    found: ClusterEvaluation, lag: pl.DataFrame, losses: GroupLosses, previous: pl.DataFrame | None
 ) -> pl.DataFrame:
     """Return the rows of ``group_status``."""
     frames = found.frames
-    retentions = retentions_of(frames)
-    losses = ("data_loss_at", "data_loss_topic", "data_loss_partition")
+    first_loss = ("data_loss_at", "data_loss_topic", "data_loss_partition")
     rows = _frame(
         GROUP_STATUS,
-        ("group", *_STATUS, *_FLOW, "unknown_partitions", *losses),
+        ("group", *_STATUS, *_FLOW, "unknown_partitions", *first_loss),
         (
             (
                 key.group,
                 *_status(status),
                 *_flow(status.numbers),
                 status.unknown_partitions,
-                *_loss(status, retentions, frames.now),
+                *_loss(next_loss(losses.get(key.group, {})), frames.now),
             )
             for key, status in (_unread(frames) | dict(found.statuses)).items()
         ),
@@ -105,9 +114,25 @@ def partition_rows(found: ClusterEvaluation, previous: pl.DataFrame | None) -> p
     return _dated(rows, key, previous, found.frames.sampled_at)
 
 
-def reader_rows(lag: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of ``readers``: how late each group is on each of its topics."""
+def reader_rows(lag: pl.DataFrame, losses: GroupLosses, now: float) -> pl.DataFrame:
+    """Return the rows of ``readers``: how late each group is on each of its topics.
+
+    Args:
+        lag: Rows of ``partition_lag``.
+        losses: What retention deletes unread next.
+        now: The present in Unix seconds.
+    """
     waiting = pl.col("lag")
+    columns = ("topic", "group", "loss", "data_loss_at")
+    coming = _frame(
+        READERS,
+        columns,
+        (
+            (topic, group, loss.state.value, _loss_at(loss, now))
+            for group, by_topic in losses.items()
+            for topic, loss in by_topic.items()
+        ),
+    )
     return (
         lag.group_by("topic", "group")
         .agg(
@@ -116,6 +141,8 @@ def reader_rows(lag: pl.DataFrame) -> pl.DataFrame:
             pl.col("time_lag_seconds").max(),
             pl.len().alias("partitions"),
         )
+        .join(coming, on=["topic", "group"], how="left")
+        .with_columns(pl.col("loss").fill_null(DeadlineState.NONE.value))
         .sort("topic", "group")
     )
 
@@ -140,6 +167,8 @@ def with_silent_readers(
         pl.lit(None, pl.Int64()).alias("lag"),
         pl.lit(None, pl.Float64()).alias("time_lag_seconds"),
         pl.col("partitions").alias("unknown_partitions"),
+        pl.lit(DeadlineState.UNKNOWN.value).alias("loss"),
+        pl.lit(None, pl.Datetime("us", "UTC")).alias("data_loss_at"),
     )
     return pl.concat([readers, silent.select(readers.columns).cast(readers.schema)]).sort(
         "topic", "group"
@@ -194,13 +223,17 @@ def _flow(numbers: LagNumbers) -> tuple[Any, ...]:
     )
 
 
-def _loss(status: GroupStatus, retentions: Retentions, now: float) -> tuple[Any, ...]:
-    loss = next_loss(status, retentions)
-    is_lost = status.status is Status.LOSING_DATA  # what comes next is no news
-    if is_lost or loss.partition is None or loss.seconds is None:
+def _loss(loss: NextLoss, now: float) -> tuple[Any, ...]:
+    at = _loss_at(loss, now)
+    if at is None or loss.partition is None:
         return None, None, None
-    part = loss.partition
-    return _microseconds(now + loss.seconds), part.topic, part.partition
+    return at, loss.partition.topic, loss.partition.partition
+
+
+def _loss_at(loss: NextLoss, now: float) -> int | None:
+    """Return when messages are lost; None also where some are already: what is next is no news."""
+    is_coming = loss.state is DeadlineState.COMING and loss.seconds is not None
+    return _microseconds(now + (loss.seconds or 0.0)) if is_coming else None
 
 
 def _microseconds(at: float | None) -> int | None:

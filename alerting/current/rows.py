@@ -10,7 +10,9 @@ import polars as pl
 
 from alerting.current.changes import recent_changes
 from alerting.current.cluster import broker_rows, cluster_row, risk_rows
+from alerting.current.dead_letters import with_deletion
 from alerting.current.groups import (
+    group_losses,
     group_rows,
     partition_lag,
     partition_rows,
@@ -81,9 +83,12 @@ def current_rows(
     if _is_without_kafka(found, previous):
         return _rows_without_kafka(frames, alerts)
     lag = partition_lag(found)
-    groups = group_rows(found, lag, previous.get(GROUP_STATUS))
+    losses = group_losses(found)
+    groups = group_rows(found, lag, losses, previous.get(GROUP_STATUS))
     partitions = newest_partitions(frames)
-    readers = with_silent_readers(reader_rows(lag), groups, previous.get(READERS))
+    readers = with_silent_readers(
+        reader_rows(lag, losses, frames.now), groups, previous.get(READERS)
+    )
     topics = topic_rows(frames, partitions, readers)
     brokers = broker_rows(frames, partitions)
     rows = {
@@ -96,7 +101,7 @@ def current_rows(
         CLUSTER_STATUS: cluster_row(
             frames, groups=groups, topics=topics, brokers=brokers, partitions=partitions
         ),
-        OPEN_ALERTS: alert_rows(alerts, groups, frames),
+        OPEN_ALERTS: alert_rows(alerts, groups, readers, frames),
     }
     for table, source in _SOURCES.items():
         before = previous.get(table)
@@ -136,9 +141,10 @@ def _rows_without_kafka(frames: Frames, alerts: Iterable[Alert]) -> dict[Table, 
         brokers=BROKER_STATUS.empty,
         partitions=newest_partitions(frames),
     )
+    listed = alert_rows(alerts, GROUP_STATUS.empty, READERS.empty, frames)
     return {table: table.empty for table in (GROUP_STATUS, *REMEMBERED)} | {
         CLUSTER_STATUS: _whole(CLUSTER_STATUS, row, frames),
-        OPEN_ALERTS: _whole(OPEN_ALERTS, alert_rows(alerts, GROUP_STATUS.empty, frames), frames),
+        OPEN_ALERTS: _whole(OPEN_ALERTS, listed, frames),
     }
 
 
@@ -155,8 +161,17 @@ def _is_seen(frames: Frames, source: Table) -> bool:
     return all(one.since is not None for one in no_data(frames, source, section_states(frames)))
 
 
-def alert_rows(alerts: Iterable[Alert], groups: pl.DataFrame, frames: Frames) -> pl.DataFrame:
-    """Return the rows of ``open_alerts``, the worst and oldest first."""
+def alert_rows(
+    alerts: Iterable[Alert], groups: pl.DataFrame, readers: pl.DataFrame, frames: Frames
+) -> pl.DataFrame:
+    """Return the rows of ``open_alerts``, the worst and oldest first.
+
+    Args:
+        alerts: All alerts.
+        groups: Rows of ``group_status``.
+        readers: Rows of ``readers``.
+        frames: What was read of the cluster.
+    """
     listed = as_listed(alerts)
     explaining = {alert.inhibited_by for alert in listed if alert.state is not State.RESOLVED}
     waiting = sorted(
@@ -175,7 +190,7 @@ def alert_rows(alerts: Iterable[Alert], groups: pl.DataFrame, frames: Frames) ->
             named=True
         )
     }
-    deleted_at = _dead_letter_deadlines(frames, groups) if waiting else {}
+    deleted_at = _dead_letter_deadlines(frames, readers) if waiting else {}
     return pl.DataFrame(
         [
             _alert_row(alert, status_of.get(alert.labels.get("group")), deleted_at)
@@ -232,19 +247,14 @@ def _deadline(alert: Alert, group: Mapping[str, Any] | None) -> datetime | None:
 
 
 def _dead_letter_deadlines(
-    frames: Frames, groups: pl.DataFrame
+    frames: Frames, readers: pl.DataFrame
 ) -> dict[tuple[str | None, str | None], datetime]:
-    """Return when retention deletes the oldest of each dead-letter topic that nobody reads.
-
-    Where a group redrives them, the deadline is that of the group.
-    """
+    """Return when retention deletes the oldest that waits in dead-letter topics, where it will."""
     rows = dead_letter_rows(frames.rows(DEAD_LETTERS), frames.last(TOPICS))
-    is_read = pl.col("redrive_group").is_in(groups["group"].to_list())
-    unread = rows.filter(is_read.not_().fill_null(True))
+    deleted = with_deletion(rows, readers).drop_nulls("deleted_at")
     return {
         (source, name): at
-        for source, name, at in unread.select("source", "name", "deleted_at").iter_rows()
-        if at is not None
+        for source, name, at in deleted.select("source", "name", "deleted_at").iter_rows()
     }
 
 

@@ -79,8 +79,7 @@ def dead_letter_rows(recent: pl.DataFrame, topics: pl.DataFrame) -> pl.DataFrame
 
     Returns:
         The rows with ``arrival_per_second`` (over the last minutes, null where it is not known),
-        ``top_reason`` with its ``top_share``, ``retention_seconds`` and ``deleted_at``, when
-        retention will reach the oldest unprocessed message.
+        ``top_reason`` with its ``top_share``, and ``retention_seconds``.
     """
     key = ("source", "name")
     end = recent["observed_at"].max()
@@ -114,10 +113,6 @@ def dead_letter_rows(recent: pl.DataFrame, topics: pl.DataFrame) -> pl.DataFrame
     return rows.with_columns(
         pl.Series("top_reason", [name for name, _ in tops], dtype=pl.String),
         pl.Series("top_share", [share for _, share in tops], dtype=pl.Float64),
-        (
-            pl.col("oldest_unprocessed_at")
-            + pl.duration(microseconds=(pl.col("retention_seconds") * 1e6).cast(pl.Int64))
-        ).alias("deleted_at"),
     )
 
 

@@ -117,6 +117,7 @@ def group_status(
         is_lasting=is_lasting,
         over_objective_seconds=over,
         over_objective_since=_over_since(decisions, measured, rules) if over else None,
+        objective_seconds=rules.objective_seconds,
     )
 
 
@@ -241,12 +242,12 @@ def _group_sentence(
     if not many:
         return worst.reason
     how_late = late(lag, numbers.behind_seconds)
-    arrival, consumption = numbers.arrival_per_second, numbers.consumption_per_second
-    is_known = arrival is not None and consumption is not None
-    flow = f": {rate(arrival or 0)} arrive, {rate(consumption or 0)} consumed" if is_known else ""
-    waiting = f"{flow}{'; ' if flow else ': '}{how_late}{missing}"
+    # A sentence about some of the partitions has their rates, not those of all.
+    there = numbers if len(alike) == len(deciding) else _totals(alike, worst)
+    flow = _flow(there, "" if there is numbers else " there")
     match worst.status:
         case Status.OK:
+            waiting = f"{flow}{'; ' if flow else ': '}{how_late}{missing}"
             if numbers.members == 0 and lag and not numbers.consumption_per_second:
                 return f"Nobody consumes at the moment{waiting}."
             return f"{on_time(numbers, rules)}{waiting}."
@@ -268,7 +269,8 @@ def _group_sentence(
                 f"({where}){missing}."
             )
         case Status.STOPPED:
-            more = numbers.arrival_per_second
+            how_late = late(there.lag or 0, there.behind_seconds)
+            more = there.arrival_per_second
             arriving = f", {rate(more)} more arrive" if more else ""
             return f"{how_late} on {of_all}{arriving}: nobody consumes{missing}."
         case Status.REWOUND:
@@ -281,3 +283,11 @@ def _group_sentence(
             )
         case Status.UNKNOWN:
             return f"Unknown on {of_all}; {where}: {worst.reason.removeprefix('Unknown: ')}"
+
+
+def _flow(numbers: LagNumbers, where: str = "") -> str:
+    """Return what arrives and is consumed, as a clause; nothing where it is unknown."""
+    arrival, consumption = numbers.arrival_per_second, numbers.consumption_per_second
+    if arrival is None or consumption is None:
+        return ""
+    return f": {rate(arrival)} arrive{where}, {rate(consumption)} consumed"

@@ -67,23 +67,34 @@ def duration(seconds: float) -> str:
 _SOON_SECONDS = 300
 """Sooner than this nobody acts by the minute."""
 
+_STEPS = (
+    (2 * 86_400, 43_200, 86_400, "d"),
+    (36_000, 3600, 3600, "h"),
+    (3600, 1800, 3600, "h"),
+    (_SOON_SECONDS, 60, 60, "min"),
+)
+"""From which time left on: in steps of how much, in which unit."""
+
 
 def time_left(seconds: float) -> str:
-    """Return when something comes at the present rates: ``within 5 min``, ``in 40 min``.
+    """Return when something comes at the present rates: ``within 5 min``, ``in 1.5 h``.
 
     A deadline moves with the rates from poll to poll: no finer than anybody could act on it, and
-    the sentence stands still meanwhile.
+    the sentence stands still meanwhile. It has one unit, so that lists have room for it.
     """
     at_least = in_steps(seconds)
-    return f"in {duration(at_least)}" if at_least else f"within {duration(_SOON_SECONDS)}"
+    for least, _, unit, name in _STEPS:
+        if at_least >= least:
+            return f"in {at_least / unit:g} {name}"
+    return f"within {duration(_SOON_SECONDS)}"
 
 
 def in_steps(seconds: float) -> float:
     """Return the time left as ``time_left`` writes it; zero: sooner than anybody acts by."""
-    if seconds < _SOON_SECONDS:
-        return 0.0
-    size = 60 if seconds < 3600 else 600 if seconds < 36_000 else 3600
-    return seconds // size * size
+    for least, step, _, _ in _STEPS:
+        if seconds >= least:
+            return seconds // step * step
+    return 0.0
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:

@@ -214,6 +214,14 @@ def escape(text: str, *, apart: str = _NOTHING) -> str:
     )
 
 
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:ms|s|min|h|d)\b)")
+
+
+def unbroken(text: str) -> str:
+    """Keep each number of a text on one line with its unit of time."""
+    return _BEFORE_UNIT.sub("\u00a0", text)
+
+
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _PERCENT = re.compile(r"(?<=\d) ?%")
 

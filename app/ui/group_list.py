@@ -184,14 +184,20 @@ def drain_seconds() -> pl.Expr:
 
     So it is, too, where the status says that the group falls behind: it looks further back than
     these rates do. ``NONE`` where nothing waits, or where the backlog neither grows nor shrinks.
+    Of a group that loses data, what retention deletes counts as consumed: a backlog that does not
+    shrink even so is never drained by reading, and of one that does nobody knows.
     """
     is_behind = pl.col("status") == Status.FALLING_BEHIND.value
+    loses = pl.col("status") == Status.LOSING_DATA.value
+    shrinks = pl.col("drain_seconds").is_not_null()
     return (
-        pl.when(pl.col("drain_seconds").is_not_null())
-        .then("drain_seconds")
-        .when(pl.col("lag") == 0)
+        pl.when(pl.col("lag") == 0)
         .then(NONE)
-        .when(is_behind | grows())
+        .when(loses & (shrinks | grows().is_null()))
+        .then(None)
+        .when(shrinks)
+        .then("drain_seconds")
+        .when(is_behind | loses | grows())
         .then(NEVER)
         .when(grows().is_null())
         .then(None)

@@ -88,8 +88,12 @@ READERS = _current(
     unknown_partitions="int",
     time_lag_seconds="double",
     partitions="int",
+    # What retention does to what the group has not read there: lost (it deletes already), coming
+    # (``data_loss_at``), none, unknown.
+    loss="string",
+    data_loss_at="timestamp",
 )
-"""Which groups read which topics, and how late they are there."""
+"""Which groups read which topics, how late they are there, and when that loses data."""
 
 TOPIC_STATUS = _current(
     "topic_status",

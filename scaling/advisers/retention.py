@@ -80,8 +80,10 @@ def retention_advice(facts: GroupFacts) -> tuple[Recommendation, ...]:
     if lost:
         found.append(_lost(facts, lost))
     deadline, used = coming_deadline(facts), _most_used(facts)
+    losing = {part.status.topic for part in lost}
     if deadline is not None and _is_near(facts, *deadline):
-        found.append(_coming(facts, *deadline))
+        if deadline[0].status.topic not in losing:  # what is lost already is not about to be
+            found.append(_coming(facts, *deadline))
     elif used is not None and used[1] >= WATCH_RATIO and not lost:
         found.append(_used(facts, *used))
     return tuple(found)

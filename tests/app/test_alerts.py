@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -112,6 +113,7 @@ def test_an_alert_is_acknowledged(open_page: Open, alarmed: Path) -> None:
     calm(test)
     (stock,) = (row for row in listed(test) if row["what"] == "stock misses its objective")
     assert stock["until"].endswith(", ana looks after it")
+    assert re.search(r"loses data (within|in) [\d.]+\u00a0(min|h|d)", stock["until"])
     (one,) = store_of(alarmed).acknowledgements().values()
     assert one.author == "ana"
 

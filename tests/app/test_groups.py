@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import streamlit as st
+import yaml
 from deltalake import write_deltalake
 from streamlit.testing.v1 import AppTest
 
@@ -240,3 +241,18 @@ def test_a_group_is_compared_with_what_is_usual_and_with_the_day_before(
     assert "yesterday" not in names(test, "group-flow")
     test = open_page(folder, "group", group="payments", range="7d", compare="yesterday")
     assert "yesterday" in names(test, "group-lag")
+
+
+def test_an_objective_that_retention_makes_void_is_said_beside_it(
+    open_page: Open, filled: Path, tmp_path: Path
+) -> None:
+    said = "inventory keeps messages for 1 h, less than the group's objective of 2 h"
+    assert not any(said in one.value for one in open_page(filled, "group", group="stock").caption)
+    folder = Path(shutil.copytree(filled, tmp_path / "objective"))
+    path = folder / "headroom.yaml"
+    content = yaml.safe_load(path.read_text())
+    content["scaling"] = {**content.get("scaling", {}), "time_lag_seconds": 7200}
+    path.write_text(yaml.safe_dump(content))
+    test = open_page(folder, "group", group="stock")
+    calm(test)
+    assert any(said in one.value.replace("\\", "") for one in test.caption)

@@ -121,7 +121,7 @@ BROKEN = [
         "topics": (TOPIC_STATUS, TOPIC_HISTORY),
         "topic": (TOPIC_STATUS, READERS, PARTITIONS, TOPIC_HISTORY),
         "brokers": (BROKER_STATUS, PARTITIONS_AT_RISK, CLUSTER_HISTORY),
-        "dead_letters": (DEAD_LETTERS, DEAD_LETTER_HISTORY),
+        "dead_letters": (DEAD_LETTERS, DEAD_LETTER_HISTORY, READERS),
         "scaling": (GROUP_OFFSETS, BROKERS),
         "health": (COLLECTIONS,),
     }.items()

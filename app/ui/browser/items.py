@@ -13,6 +13,7 @@ from typing import Any
 import streamlit as st
 
 from app.data.context import View
+from app.style.format import unbroken
 from app.style.theme import BadgeStyle
 from app.ui import routes
 
@@ -91,7 +92,7 @@ def _as_data(item: Item, view: View) -> dict[str, Any]:
         "what": item.what,
         "when": item.when,
         "why": item.why,
-        "until": item.until,
+        "until": unbroken(item.until),
         "step": item.step,
         "link": None if item.link is None else _as_link(item.link, view),
         "links": [_as_link(one, view) for one in item.links],

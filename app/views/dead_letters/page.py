@@ -12,7 +12,7 @@ from app.ui.frame import status_bar
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.dead_letters import view_model
-from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
+from lake.schemas.current import READERS
 from lake.schemas.tables import DEAD_LETTERS, PARTITIONS
 
 view = current()
@@ -38,15 +38,14 @@ if rows.is_empty():
     )
     st.stop()
 
-samples, groups, partitions = PARTITIONS.empty, GROUP_STATUS.empty, GROUP_PARTITION_STATUS.empty
+samples, readers = PARTITIONS.empty, None
 with components.guarded():
     named = rows["origin"].drop_nulls().unique().to_list()
     samples = queries.recent_of_several(view, PARTITIONS, "topic", named)
 with components.guarded():
-    groups = present.rows(view, GROUP_STATUS)
-    partitions = present.rows(view, GROUP_PARTITION_STATUS)
+    readers = present.rows(view, READERS)
 origins = view_model.origin_rates(samples, rows)
-table = view_model.table_rows(rows, origins, groups, partitions, view.now)
+table = view_model.table_rows(rows, origins, readers, view.now)
 components.headline(*map(escape, view_model.sentence(rows)))
 
 tables.show(

@@ -9,10 +9,11 @@ from typing import Any
 
 import polars as pl
 
+from alerting.checks.retention_deadline import DeadlineState
+from alerting.current.dead_letters import with_deletion
 from alerting.current.topics import arrivals
 from alerting.inputs.facts import RATE_SECONDS, complete_sum, short_class
 from alerting.inputs.frames import KAFKA
-from alerting.status.model import LATE, Status
 from app.data.history import TIME
 from app.style.format import UNKNOWN, count, duration, exact, per_minute
 from app.ui.incident_list import DEADLINE_SHOWN
@@ -84,8 +85,7 @@ def origin_rates(partitions: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
 def table_rows(
     rows: pl.DataFrame,
     origins: pl.DataFrame,
-    groups: pl.DataFrame,
-    partitions: pl.DataFrame,
+    readers: pl.DataFrame | None,
     now: datetime,
 ) -> pl.DataFrame:
     """Add what the table shows: shares, ages, when retention deletes what waits.
@@ -93,23 +93,20 @@ def table_rows(
     Args:
         rows: Rows of ``dead_letter_rows``.
         origins: Rows of ``origin_rates``.
-        groups: Rows of ``group_status``; none: what redrive groups do is not known.
-        partitions: Rows of ``group_partition_status``.
+        readers: Rows of ``readers``; None: who redrives what is not known.
         now: The present.
     """
     waits = pl.coalesce("unprocessed", "retained") != 0
     oldest_at = pl.coalesce("oldest_unprocessed_at", "oldest_retained_at")
-    left = _left_seconds(oldest_at, now, are_known=not groups.is_empty())
     return (
-        rows.join(
+        with_deletion(rows, readers)
+        .join(
             origins.select(
                 pl.col("topic").alias("origin"), pl.col("arrival_per_second").alias("of_origin")
             ),
             on="origin",
             how="left",
         )
-        .join(_redrives(partitions), on=["redrive_group", "name"], how="left")
-        .join(_deadlines(groups), on="redrive_group", how="left")
         .with_columns(
             pl.when(pl.col("of_origin") > 0)
             .then(pl.col("arrival_per_second") / pl.col("of_origin"))
@@ -120,53 +117,25 @@ def table_rows(
             .otherwise(pl.col("unprocessed").cast(pl.Float64))
             .alias("unprocessed"),
             _unless_none(waits, _seconds(pl.lit(now) - oldest_at)).alias("oldest_seconds"),
-            _unless_none(waits, left).alias("left_seconds"),
+            _left_seconds(now).alias("left_seconds"),
         )
         .sort("arrival_per_second", "name", descending=[True, False], nulls_last=True)
     )
 
 
-def _redrives(partitions: pl.DataFrame) -> pl.DataFrame:
-    """Return which groups are late on which topics, or lose messages of them."""
-    status = pl.col("status")
-    return (
-        partitions.filter("is_subscribed")
-        .group_by(pl.col("group").alias("redrive_group"), pl.col("topic").alias("name"))
-        .agg(
-            status.is_in([one.value for one in LATE]).any().alias("is_late"),
-            (status == Status.LOSING_DATA.value).any().alias("loses"),
-        )
-    )
+def _left_seconds(now: datetime) -> pl.Expr:
+    """Return how soon retention deletes the oldest that waits; ``NONE``: it does not.
 
-
-def _deadlines(groups: pl.DataFrame) -> pl.DataFrame:
-    return groups.select(
-        pl.col("group").alias("redrive_group"),
-        pl.col("status").alias("redrive_status"),
-        "data_loss_at",
-        "data_loss_topic",
-    )
-
-
-def _left_seconds(oldest_at: pl.Expr, now: datetime, *, are_known: bool) -> pl.Expr:
-    """Return when retention deletes the oldest that waits; ``NONE``: it is read before that.
-
-    Where somebody reads, that is the deadline of the group that redrives, as every page tells it.
+    Of what is redriven that is a guess from rates: what is so far away is in time.
     """
-    kept = pl.duration(microseconds=(pl.col("retention_seconds") * 1e6).cast(pl.Int64))
-    status, left = pl.col("redrive_status"), _seconds(pl.col("data_loss_at") - pl.lit(now))
-    nobody_reads = pl.col("redrive_group").is_null() | (status.is_null() & pl.lit(are_known))
+    loss, left = pl.col("loss"), _seconds(pl.col("deleted_at") - pl.lit(now))
+    is_far = pl.col("is_redriven") & (left > DEADLINE_SHOWN.total_seconds())
     return (
-        pl.when(nobody_reads)
-        .then(_seconds(oldest_at + kept - pl.lit(now)))
-        .when(pl.col("loses"))
+        pl.when(loss == DeadlineState.LOST.value)
         .then(0.0)
-        .when(pl.col("data_loss_topic") == pl.col("name"))
-        .then(pl.when(left <= DEADLINE_SHOWN.total_seconds()).then(left).otherwise(NONE))
-        # Its first deadline is of another topic, or nobody can tell.
-        .when(status.is_null() | (status == Status.UNKNOWN.value) | pl.col("is_late"))
-        .then(None)
-        .otherwise(NONE)
+        .when((loss == DeadlineState.NONE.value) | is_far)
+        .then(NONE)
+        .otherwise(left)
     )
 
 

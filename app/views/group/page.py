@@ -5,6 +5,7 @@ from dataclasses import replace
 import polars as pl
 import streamlit as st
 
+from alerting.checks.loss_deadline import deleted_within_objective, kept_by_topic
 from alerting.inputs.facts import at_newest_poll
 from alerting.status.model import LATE, Status
 from alerting.status.phrases import time_left
@@ -20,7 +21,7 @@ from app.ui.advice import current_advice, forecast
 from app.ui.changes import events, page_events
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.incident_list import DEADLINE_SHOWN
-from app.ui.tables import NEVER, NONE, Column
+from app.ui.tables import NEVER, Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.group import members, partition_table, view_model
 from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS, TOPIC_STATUS
@@ -83,7 +84,6 @@ usual = {
     for metric in ("arrival_per_second", "consumption_per_second", "lag_max")
 }
 usual_now = {metric: seasons.usual(rows, view.now) for metric, rows in usual.items()}
-drain = row["drain_seconds"]
 with st.grid(6, min_column_width=124, gap="small"):
     components.tile(
         "Lag",
@@ -118,20 +118,14 @@ with st.grid(6, min_column_width=124, gap="small"):
             colour=colour,
             help_text=f"{group_list.WINDOW} Usual is the median of this hour of the week.",
         )
+    drained, clause = view_model.drained_in(row)
     components.tile(
         "Drained in",
-        "never"
-        if drain == NEVER
-        else "nothing waits"
-        if drain == NONE and row["lag"] == 0
-        else "steady"
-        if drain == NONE
-        else duration(drain),
-        delta=("it grows" if row["grows"] else "it is not drained")
-        if drain == NEVER
-        else "at these rates",
-        colour="orange" if drain == NEVER and status in LATE else "off",
-        help_text="Lag divided by what is consumed beyond what arrives.",
+        drained,
+        delta=clause,
+        colour="orange" if row["drain_seconds"] == NEVER and status in LATE else "off",
+        help_text="Lag divided by what is consumed beyond what arrives. What retention deletes "
+        "unread counts as consumed.",
     )
     components.tile(
         "Members",
@@ -180,9 +174,11 @@ if st.toggle("Why this status", key="group-why"):
 sides = st.columns([3, 2], gap="medium")
 left_side, right_side = reversed(sides) if view.is_phone else sides
 low = 150 if view.is_phone else 210
-levels = [(f"objective {duration(objective)}", objective)] if objective else []
+levels, short_retention = [(f"objective {duration(objective)}", objective)], ""
 with components.guarded():
-    levels += view_model.retention_level(present.rows(view, TOPIC_STATUS), row["topics"] or ())
+    kept, read = kept_by_topic(present.rows(view, TOPIC_STATUS)), row["topics"] or ()
+    levels += view_model.retention_level(kept, read)
+    short_retention = deleted_within_objective(objective, kept, read)
 with components.guarded():
     partitions = history_queries.partition_history(view, group)
     whole = history_queries.group_history(view, [group])
@@ -193,6 +189,12 @@ with components.guarded():
     axis = page_axis(view, history if history.first else partitions, marks, part=0.6)
     with left_side:
         own = colours_of([group], view.palette)[group]
+        delays_lack = history.frame["lag"].count() > history.frame["time_lag_seconds"].count()
+        of_time_lag = (DELAYS_LACK if delays_lack else "", escape(thin(short_retention)))
+        notes = {
+            "time-lag": " ".join(filter(None, of_time_lag)),
+            "lag": seasons.unusual(view, group),
+        }
         for title, key, column, y_title, alt in (
             ("Time lag", "time-lag", "time_lag_seconds", "", "Age"),
             ("Lag", "lag", "lag", "messages waiting", "Number"),
@@ -218,12 +220,7 @@ with components.guarded():
                     ),
                     key=f"group-{key}",
                     alt=f"{alt} of the messages that {group} has not read, over time",
-                    note=DELAYS_LACK
-                    if key == "time-lag"
-                    and history.frame["lag"].count() > history.frame["time_lag_seconds"].count()
-                    else seasons.unusual(view, group)
-                    if key == "lag"
-                    else None,
+                    note=notes[key],
                 )
         rows, total = view_model.heat_rows(partitions.frame)
         # A delay longer than the collectors have watched is unknown: then the counts tell more.

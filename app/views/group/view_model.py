@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from typing import Any
 
 import polars as pl
 
+from alerting.checks.loss_deadline import shortest_kept
+from alerting.checks.retention_deadline import Retention
 from alerting.inputs.facts import complete_sum
 from alerting.rules.lifecycle import State
 from alerting.status.explain import Feature
@@ -16,6 +19,7 @@ from app.data.history import TIME
 from app.style.format import count, duration, listing
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.incidents import labels_of
+from app.ui.tables import NEVER, NONE
 from lake.schemas.bronze import IN_TOTALS
 
 LOSES_DATA = "losing_data"
@@ -79,26 +83,40 @@ def feature_rows(features: Sequence[Feature]) -> pl.DataFrame:
     )
 
 
-def retention_level(status: pl.DataFrame, topics: Collection[str]) -> list[tuple[str, float]]:
+def drained_in(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Say in how long what waits is drained, in a word and a clause.
+
+    Args:
+        row: A row of ``group_status`` with ``drain_seconds`` and ``grows`` as ``group_list`` adds
+            them.
+    """
+    drain, loses = row["drain_seconds"], row["status"] == Status.LOSING_DATA
+    if drain == NEVER:
+        if loses:
+            return "never", "retention deletes it"
+        return "never", "it grows" if row["grows"] else "it is not drained"
+    if drain == NONE:
+        return "nothing waits" if row["lag"] == 0 else "steady", "at these rates"
+    return duration(drain), "retention deletes some" if loses else "at these rates"
+
+
+def retention_level(
+    kept: Mapping[str, Retention], topics: Collection[str]
+) -> list[tuple[str, float]]:
     """Return the level of a time lag beyond which messages are deleted unread, with its name.
 
     It is the shortest retention by time of a group's topics; none where there is none, or unknown.
 
     Args:
-        status: Rows of ``topic_status``.
+        kept: What each topic keeps.
         topics: The topics that the group reads.
     """
-    deletes = pl.col("cleanup_policy").fill_null("delete").str.contains("delete", literal=True)
-    shortest = (
-        status.filter(pl.col("topic").is_in(list(topics)), deletes)
-        .drop_nulls("retention_seconds")
-        .sort("retention_seconds", "topic")
-        .head(1)
-    )
-    return [
-        (f"retention {duration(kept)}" + (f" of {topic}" if len(topics) > 1 else ""), kept)
-        for topic, kept in shortest.select("topic", "retention_seconds").iter_rows()
-    ]
+    shortest = shortest_kept(kept, topics)
+    if shortest is None:
+        return []
+    topic, seconds = shortest
+    of_which = f" of {topic}" if len(topics) > 1 else ""
+    return [(f"retention {duration(seconds)}{of_which}", seconds)]
 
 
 def lost_since(alerts: pl.DataFrame, group: str) -> tuple[datetime, bool] | None:

@@ -135,8 +135,8 @@ figures = {
     "drain_seconds": Column(
         "drained in",
         "duration",
-        help="Lag divided by what is consumed beyond what arrives.",
-        never="grows",
+        help="Lag divided by what is consumed beyond what arrives. Never: it grows or is not "
+        "drained, or retention deletes it.",
         width=76,
     ),
     "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=46),

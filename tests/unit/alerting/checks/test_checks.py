@@ -346,7 +346,11 @@ class Recording(dict[str, pl.DataFrame]):
         return super().get(name, default)
 
 
-FOR_WORDS = {"broker_missing": (PARTITIONS, QUORUM), "partitions_offline": (LOG_DIRECTORIES,)}
+FOR_WORDS = {
+    "broker_missing": (PARTITIONS, QUORUM),
+    "partitions_offline": (LOG_DIRECTORIES,),
+    "losing_data": (TOPICS,),
+}
 """What a check looks at for its words alone: where that is not read, its alerts go on."""
 
 

@@ -47,6 +47,7 @@ def test_who_reads_a_topic_is_known_while_its_groups_are_unknown(tmp_path: Path)
     assert set(later[GROUP_STATUS]["status"]) == {"UNKNOWN"}
     assert later[READERS].select("topic", "group").equals(seen.select("topic", "group"))
     assert later[READERS]["lag"].to_list() == [None] * seen.height
+    assert set(later[READERS]["loss"]) == {"unknown"}
 
 
 def test_what_is_no_longer_seen_stays_as_it_was_last_seen(tmp_path: Path) -> None:

@@ -149,6 +149,7 @@ def test_every_table_tells_what_the_samples_show() -> None:
     (reader,) = written[READERS].iter_rows(named=True)
     assert (reader["topic"], reader["group"], reader["partitions"]) == ("t", "g", 2)
     assert (reader["lag"], reader["unknown_partitions"], reader["time_lag_seconds"]) == (0, 0, 0.0)
+    assert (reader["loss"], reader["data_loss_at"]) == ("none", None)
     (topic,) = written[TOPIC_STATUS].iter_rows(named=True)
     assert topic["replication"] == "under min ISR"
     assert topic["arrival_per_second"] == pytest.approx(1000 / 15)
@@ -229,33 +230,42 @@ def test_the_deadline_of_an_alert_stays_while_that_of_its_group_is_unknown() -> 
     stalled = alert(fingerprint="s", check="rewound")
     unknown = {"cluster": "c", "group": "g", "status": "STALLED", "evaluated_at": NOW}
     groups = pl.DataFrame([unknown], schema=GROUP_STATUS.polars_schema)
-    found = alert_rows([near, stalled], groups, frames)
+    found = alert_rows([near, stalled], groups, READERS.empty, frames)
     assert found["deadline_at"].to_list() == [NOW + timedelta(hours=1), None]
     known = groups.with_columns(pl.lit(NOW + timedelta(hours=2)).alias("data_loss_at"))
-    assert alert_rows([stalled], known, frames)["deadline_at"][0] == NOW + timedelta(hours=2)
+    found = alert_rows([stalled], known, READERS.empty, frames)
+    assert found["deadline_at"].to_list() == [NOW + timedelta(hours=2)]
 
 
 @pytest.mark.parametrize(
-    ("redrives", "deadline"),
+    ("redrives", "loss", "deadline"),
     [
-        pytest.param(None, NOW + timedelta(hours=1), id="nobody"),
-        pytest.param("gone", NOW + timedelta(hours=1), id="a group that is not there"),
-        pytest.param("g", None, id="a group that reads in time"),
+        pytest.param(None, "none", NOW + timedelta(hours=1), id="nobody"),
+        pytest.param("gone", "none", NOW + timedelta(hours=1), id="a group that is not there"),
+        pytest.param("g", "none", None, id="a group that reads in time"),
+        pytest.param("g", "lost", None, id="a group that loses them already"),
+        pytest.param("g", "coming", NOW + timedelta(hours=2), id="a group that is too late"),
     ],
 )
-def test_what_is_redriven_in_time_has_no_deadline(
-    redrives: str | None, deadline: datetime | None
+def test_an_alert_of_dead_letters_has_the_deadline_of_their_topic(
+    redrives: str | None, loss: str, deadline: datetime | None
 ) -> None:
-    letters = {"source": "kafka", "name": "t.dlq", "oldest_unprocessed_at": NOW}
+    oldest = "oldest_unprocessed_at" if redrives else "oldest_retained_at"
+    letters = {"source": "kafka", "name": "t.dlq", oldest: NOW}
     tables = {
         DEAD_LETTERS.name: rows(DEAD_LETTERS, {**letters, "redrive_group": redrives}),
         TOPICS.name: rows(TOPICS, {"topic": "t.dlq", "retention_seconds": 3600.0}),
     }
     frames = Frames(cluster="c", now=NOW.timestamp(), tables=tables)
-    labels = {"source": "kafka", "name": "t.dlq", **({"group": redrives} if redrives else {})}
-    well = {"cluster": "c", "group": "g", "status": "OK", "evaluated_at": NOW}
-    groups = pl.DataFrame([well], schema=GROUP_STATUS.polars_schema)
-    found = alert_rows([alert(check="dead_letter_ratio", labels=labels)], groups, frames)
+    labels = {"source": "kafka", "name": "t.dlq"}
+    late_at = NOW + timedelta(hours=2) if loss == "coming" else None
+    reads = {"cluster": "c", "topic": "t.dlq", "group": "g", "loss": loss, "data_loss_at": late_at}
+    found = alert_rows(
+        [alert(check="dead_letter_ratio", labels=labels)],
+        GROUP_STATUS.empty,
+        pl.DataFrame([reads], schema=READERS.polars_schema),
+        frames,
+    )
     assert found["deadline_at"].to_list() == [deadline]
 
 
@@ -280,11 +290,11 @@ def test_a_cause_that_has_just_ended_stays_above_the_symptoms_that_go_on() -> No
         )
         for name in ("t1", "t2")
     ]
-    found = alert_rows([broker, *topics], GROUP_STATUS.empty, frames)
+    found = alert_rows([broker, *topics], GROUP_STATUS.empty, READERS.empty, frames)
     assert set(found["fingerprint"]) == {"b", "t1", "t2"}
     (cause,) = found.filter(pl.col("inhibited_by").is_null()).iter_rows(named=True)
     assert (cause["fingerprint"], cause["state"], cause["severity"]) == ("b", "resolved", "warning")
-    assert alert_rows([broker], GROUP_STATUS.empty, frames).is_empty()
+    assert alert_rows([broker], GROUP_STATUS.empty, READERS.empty, frames).is_empty()
 
 
 def test_a_cluster_without_kafka_has_the_rows_that_the_long_way_gives(

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from alerting.current.groups import group_rows, partition_lag
+from alerting.current.groups import group_losses, group_rows, partition_lag
 from alerting.current.rows import alert_rows, current_rows
 from alerting.current.state import Present
 from alerting.evaluate.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
@@ -22,7 +22,7 @@ from alerting.rules.lifecycle import Alert, State
 from alerting.status.model import GroupStatus, Status
 from alerting.tools.benchmark.headroom import statuses
 from config.settings import LakeSettings
-from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
+from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS, READERS
 from lake.schemas.model import Table
 from lake.storage.current_store import CurrentStore
 from lake.storage.store import Lake
@@ -66,8 +66,8 @@ def test_at_every_poll_the_rows_say_what_the_alerts_say(family: str, variant: in
         moment = NOW.timestamp() + at
         found = classified(_shifted(status), moment)
         alerts = advanced(alerts, found, DEFAULT_ALERT_RULES)
-        groups = group_rows(found, partition_lag(found), previous)
-        reported = alert_rows(alerts.values(), groups, found.frames)
+        groups = group_rows(found, partition_lag(found), group_losses(found), previous)
+        reported = alert_rows(alerts.values(), groups, READERS.empty, found.frames)
         (row,) = groups.iter_rows(named=True)
         true_now = {
             alert.status

@@ -118,7 +118,7 @@ def letter(second: float, end: int | None, **given: Any) -> dict[str, Any]:
     }
 
 
-def test_dead_letters_with_their_rate_reason_and_deadline() -> None:
+def test_dead_letters_with_their_rate_reason_and_retention() -> None:
     found = facts.dead_letter_rows(
         rows(
             DEAD_LETTERS,
@@ -139,7 +139,7 @@ def test_dead_letters_with_their_rate_reason_and_deadline() -> None:
     assert found.height == 1
     assert row["arrival_per_second"] == 0.5
     assert (row["top_reason"], row["top_share"]) == ("ValueError", 0.75)
-    assert row["deleted_at"] == at(3600)
+    assert row["retention_seconds"] == 3600.0
 
 
 @pytest.mark.parametrize(

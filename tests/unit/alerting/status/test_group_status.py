@@ -88,8 +88,22 @@ def test_one_hot_partition_falls_behind() -> None:
     status = group_status(parts)
 
     assert status.status is Status.FALLING_BEHIND
-    assert "on 1 of 12 partitions" in status.reason
+    assert "on 1 of 12 partitions: 400/s arrive there, 200/s consumed; " in status.reason
     assert "worst is orders-11" in status.reason
+    assert status.numbers.arrival_per_second == pytest.approx(11 * 20 + 400, rel=0.01)
+
+
+def test_rates_are_of_the_partitions_that_a_sentence_is_about() -> None:
+    fine = [window(partition=p, arrival=constant(20.0)) for p in range(3)]
+    one = window(partition=3, arrival=constant(40.0), capacity=constant(80.0), backlog=60_000)
+
+    some = group_status([*fine, one])
+    every = group_status([one, replace(one, partition=4)])
+
+    assert some.status is every.status is Status.CATCHING_UP
+    assert ": 40/s arrive there, 80/s consumed; furthest" in some.reason
+    assert "on 2 of 2 partitions" in every.reason
+    assert ": 80/s arrive, 160/s consumed; furthest" in every.reason
 
 
 def test_the_objective_is_missed_later_than_the_group_falls_behind() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alerting.status.phrases import duration, rate, share, short
+from alerting.status.phrases import duration, in_steps, rate, share, short, time_left
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,26 @@ def test_share(ratio: float, text: str) -> None:
 )
 def test_short(value: float, text: str) -> None:
     assert short(value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-5, "within 5 min"),
+        (299, "within 5 min"),
+        (300, "in 5 min"),
+        (3599, "in 59 min"),
+        (3600, "in 1 h"),
+        (2 * 3600 + 50 * 60, "in 2.5 h"),
+        (10 * 3600 + 3000, "in 10 h"),
+        (27 * 3600, "in 27 h"),
+        (2 * 86_400 + 3600, "in 2 d"),
+        (2 * 86_400 + 13 * 3600, "in 2.5 d"),
+    ],
+)
+def test_time_left_has_one_unit_and_never_more_than_is_left(seconds: float, text: str) -> None:
+    assert time_left(seconds) == text
+    assert in_steps(seconds) <= max(0, seconds)
 
 
 @given(st.floats(0, 1e15))

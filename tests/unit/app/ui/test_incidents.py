@@ -30,7 +30,7 @@ from app.ui.incident_list import (
 from app.ui.incidents import Incident, incidents, of_rows, with_rows
 from app.views.alerts.view_model import matching, newest_first
 from config.integrations import RabbitMQSettings
-from lake.schemas.current import GROUP_STATUS
+from lake.schemas.current import GROUP_STATUS, READERS
 from tests import alert_of
 
 NOW = datetime.fromtimestamp(2000.0, UTC)
@@ -72,7 +72,7 @@ def test_an_incident_says_since_when_as_the_overview_does(
     [
         pytest.param(None, "", id="not known"),
         pytest.param(3600.0, "loses data in 1 h", id="later"),
-        pytest.param(2 * 3600.0 + 55 * 60, "loses data in 2 h 50 min", id="two units"),
+        pytest.param(2 * 3600.0 + 55 * 60, "loses data in 2.5 h", id="in one unit"),
         pytest.param(8 * 86400.0, "", id="far"),
         pytest.param(200.0, "loses data within 5 min", id="soon"),
         pytest.param(-5.0, "loses data within 5 min", id="over"),
@@ -80,6 +80,12 @@ def test_an_incident_says_since_when_as_the_overview_does(
 )
 def test_how_long_until_messages_are_deleted(seconds: float | None, expected: str) -> None:
     assert deadline(None if seconds is None else NOW + timedelta(seconds=seconds), NOW) == expected
+
+
+@pytest.mark.parametrize("hours", [0.0, 0.99, 1.99, 9.99, 47.9, 167.9])
+def test_a_deadline_has_room_in_a_line_of_its_column(hours: float) -> None:
+    """Given a column of 10 rem, then it has room for two dozen bold letters."""
+    assert len(deadline(NOW + timedelta(hours=hours), NOW)) < 24
 
 
 def test_a_cause_that_is_no_group_says_whose_data_is_lost(view: View) -> None:
@@ -183,7 +189,7 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     group = {"cluster": "c", "group": "g", "status": "STALLED", "evaluated_at": NOW}
     group |= {"data_loss_at": NOW + timedelta(days=5), "since_at_least": True}
     groups = pl.DataFrame([group], schema=GROUP_STATUS.polars_schema)
-    rows = alert_rows(store, groups, Frames(cluster="c", now=2000.0, tables={}))
+    rows = alert_rows(store, groups, READERS.empty, Frames(cluster="c", now=2000.0, tables={}))
     rows = rows.with_columns(pl.lit("c").alias("cluster"))
     frame = replace(view, now=NOW)
     of_store = [one for one in incidents(store) if one.ended_at is None]
@@ -199,7 +205,8 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     ]
     lost = groups.with_columns(pl.lit("LOSING_DATA").alias("status"))
     dated = [replace(store[0], deadline=9000.0)]
-    (row,) = alert_rows(dated, lost, Frames(cluster="c", now=2000.0, tables={})).to_dicts()
+    frames = Frames(cluster="c", now=2000.0, tables={})
+    (row,) = alert_rows(dated, lost, READERS.empty, frames).to_dicts()
     assert row["deadline_at"] is None, "what loses data has no loss to come"
     said = numbers(of_rows(rows))
     assert said == numbers(of_store) == "2 things need you now, 1 to watch, 1 pending"

@@ -10,8 +10,9 @@ import pytest
 
 from app.ui.tables import DASH, Column, csv
 from app.views.dead_letters import view_model
+from lake.schemas.current import READERS
 from lake.schemas.tables import DEAD_LETTERS, PARTITIONS
-from tests.unit.app.views.made_rows import START, at, partition_statuses, rows, statuses
+from tests.unit.app.views.made_rows import START, at, rows
 
 DAY = 86400.0
 
@@ -70,10 +71,15 @@ def test_the_sentence_of_dead_letters(given: dict[str, Any], title: str, detail:
     assert detail in found[1]
 
 
+def readers(*given: dict[str, Any]) -> pl.DataFrame:
+    """Return what redrive groups read."""
+    reads = {"cluster": "c", "topic": "d", "group": "r"}
+    return pl.DataFrame([{**reads, **one} for one in given], schema=READERS.polars_schema)
+
+
 def of_table(
     letter: dict[str, Any],
-    *groups: dict[str, Any],
-    parts: tuple[dict[str, Any], ...] = (),
+    *reads: dict[str, Any],
     now: float = 3600.0,
 ) -> dict[str, Any]:
     """Return the row of the table of a letterbox whose oldest is an hour old."""
@@ -81,69 +87,39 @@ def of_table(
     (found,) = view_model.table_rows(
         letters(**{oldest: START, **letter}),
         pl.DataFrame(schema={"topic": pl.String, "arrival_per_second": pl.Float64}),
-        statuses(*groups),
-        partition_statuses(*parts),
+        readers(*reads),
         at(now),
     ).to_dicts()
     return found
 
 
-R = {"group": "r", "topic": "d", "partition": 0, "is_subscribed": True}
-SOON = {"data_loss_at": at(7200), "data_loss_topic": "d"}
-
-
 @pytest.mark.parametrize(
-    ("group", "part", "said"),
+    ("read", "said"),
     [
-        pytest.param({}, None, (DASH, "redriven in time", False), id="it keeps up"),
+        pytest.param({"loss": "none"}, (DASH, "redriven in time", False), id="in time"),
         pytest.param(
-            {"status": "CATCHING_UP"},
-            {"status": "CATCHING_UP"},
-            (DASH, "redriven in time", False),
-            id="it catches up",
-        ),
-        pytest.param(
-            {"status": "STALLED", **SOON},
-            {"status": "STALLED"},
+            {"loss": "coming", "data_loss_at": at(7200)},
             ("1 h", "by retention", True),
             id="as the group's page says",
         ),
         pytest.param(
-            {"status": "FALLING_BEHIND", **SOON, "data_loss_at": at(8 * DAY)},
-            {"status": "FALLING_BEHIND"},
+            {"loss": "coming", "data_loss_at": at(3600 + 8 * DAY)},
             (DASH, "redriven in time", False),
             id="so late that no page tells it",
         ),
+        pytest.param({"loss": "lost"}, ("now", "by retention", True), id="now"),
+        pytest.param({"loss": "unknown"}, ("unknown", "by retention", False), id="unknown"),
         pytest.param(
-            {"status": "LOSING_DATA"},
-            {"status": "LOSING_DATA"},
-            ("now", "by retention", True),
-            id="now",
-        ),
-        pytest.param(
-            {"status": "LOSING_DATA"},
-            {"status": "OK"},
-            (DASH, "redriven in time", False),
-            id="now, of another topic",
-        ),
-        pytest.param(
-            {"status": "STALLED", **SOON, "data_loss_topic": "first"},
-            {"status": "STALLED"},
-            ("unknown", "by retention", False),
-            id="later than another topic's",
-        ),
-        pytest.param({"status": "UNKNOWN"}, None, ("unknown", "by retention", False), id="unknown"),
-        pytest.param(
-            {"group": "another"}, None, ("23 h", "by retention", False), id="it never read"
+            {"loss": "none", "group": "another"},
+            ("23 h", "by retention", False),
+            id="it never read",
         ),
     ],
 )
 def test_dead_letters_are_deleted_when_who_redrives_them_is_too_late(
-    group: dict[str, Any], part: dict[str, Any] | None, said: tuple[str, str, bool]
+    read: dict[str, Any], said: tuple[str, str, bool]
 ) -> None:
-    parts = () if part is None else ({**R, **part},)
-    row = of_table({}, {"group": "r", **group}, parts=parts)
-    assert view_model.deleted_in(row) == said
+    assert view_model.deleted_in(of_table({}, read)) == said
 
 
 def test_dead_letters_that_nobody_redrives_are_deleted_when_they_are_old() -> None:
@@ -205,8 +181,7 @@ def test_the_share_of_an_origin_is_of_the_minutes_in_which_dead_letters_were_cou
     (row,) = view_model.table_rows(
         letters(origin="orders", arrival_per_second=2.0),
         origin,
-        statuses(),
-        partition_statuses(),
+        readers(),
         START,
     ).to_dicts()
     assert row["origin_ratio"] == 0.01

@@ -6,8 +6,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import polars as pl
+import pytest
 
+from alerting.checks.loss_deadline import kept_by_topic
 from alerting.status.explain import Feature
+from app.ui.tables import NEVER, NONE
 from app.views.group import view_model as group_view_model
 from lake.schemas.current import OPEN_ALERTS, TOPIC_STATUS
 from lake.schemas.tables import GROUP_MEMBERS, GROUP_OFFSETS
@@ -30,6 +33,36 @@ def test_nothing_that_was_measured_is_a_table_without_rows() -> None:
     assert one.rows() == [("lag", "5", "")]
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        pytest.param({"drain_seconds": 90.0}, ("1 min 30 s", "at these rates"), id="drained"),
+        pytest.param({"drain_seconds": NONE}, ("steady", "at these rates"), id="steady"),
+        pytest.param(
+            {"drain_seconds": NONE, "lag": 0}, ("nothing waits", "at these rates"), id="empty"
+        ),
+        pytest.param({"drain_seconds": NEVER, "grows": True}, ("never", "it grows"), id="grows"),
+        pytest.param({"drain_seconds": NEVER}, ("never", "it is not drained"), id="behind"),
+        pytest.param({"drain_seconds": None}, ("unknown", "at these rates"), id="unknown"),
+        pytest.param(
+            {"drain_seconds": NEVER, "grows": True, "status": "LOSING_DATA"},
+            ("never", "retention deletes it"),
+            id="deleted",
+        ),
+        pytest.param(
+            {"drain_seconds": None, "status": "LOSING_DATA"},
+            ("unknown", "retention deletes some"),
+            id="deleted and read",
+        ),
+    ],
+)
+def test_what_drains_a_backlog_is_said_with_its_time(
+    given: dict[str, Any], said: tuple[str, str]
+) -> None:
+    row = {"status": "OK", "lag": 9, "grows": False, **given}
+    assert group_view_model.drained_in(row) == said
+
+
 def test_the_shortest_retention_of_what_a_group_reads_is_a_level_of_its_time_lag() -> None:
     def topic(name: str, kept: float | None, policy: str = "delete") -> dict[str, Any]:
         return {
@@ -40,7 +73,7 @@ def test_the_shortest_retention_of_what_a_group_reads_is_a_level_of_its_time_lag
         }
 
     def of(*names: str) -> list[tuple[str, float]]:
-        return group_view_model.retention_level(status, names)
+        return group_view_model.retention_level(kept_by_topic(status), names)
 
     given = [
         *(topic("a", 60.0), topic("b", 3600.0), topic("ever", None)),

@@ -48,6 +48,20 @@ def test_groups_are_listed_worst_first() -> None:
             NEVER,
             id="its status says that it falls behind",
         ),
+        pytest.param(
+            {
+                **{"status": "LOSING_DATA", "lag": 9},
+                **{"growth_per_second": 0.1, "arrival_per_second": 9.0},
+            },
+            NEVER,
+            id="it is drained by deletion alone",
+        ),
+        pytest.param(
+            {"status": "LOSING_DATA", "lag": 9, "drain_seconds": 4.0},
+            None,
+            id="what is deleted counts as consumed",
+        ),
+        pytest.param({"status": "LOSING_DATA", "lag": 0}, NONE, id="it lost all that waited"),
         pytest.param({"lag": 0}, NONE, id="nothing waits"),
         pytest.param({}, None, id="nobody knows"),
     ],

@@ -121,7 +121,10 @@ def test_poison_partition_that_already_loses_data_is_still_blocked() -> None:
         lambda t, s: s._replace(log_start=(s.committed or 0) + 7) if t > 400 else s,
     )
 
-    assert kinds(advice_on(facts(parts))) == [AdviceKind.DATA_LOST, AdviceKind.BLOCKED_PARTITION]
+    blocked = [AdviceKind.DATA_LOST, AdviceKind.BLOCKED_PARTITION]
+    assert kinds(advice_on(facts(parts))) == blocked
+    near = facts(parts, retention=Retention(seconds=600.0))
+    assert kinds(advice_on(near)) == blocked, "what loses data is not about to"
 
 
 def test_thin_margin_of_a_group_that_keeps_up_is_its_deadline() -> None:

@@ -1,0 +1,175 @@
+"""What retention deletes of what a group has not read, and what is said of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+import pytest
+
+from alerting.checks.loss_deadline import (
+    NextLoss,
+    Retentions,
+    deleted_within_objective,
+    kept_by_topic,
+    next_loss,
+    next_losses,
+)
+from alerting.checks.model import CheckInput, Observation
+from alerting.checks.registry import CHECKS
+from alerting.checks.retention_deadline import DeadlineState, Retention
+from alerting.current.rows import current_rows
+from alerting.evaluate.evaluation import ClusterEvaluator
+from alerting.inputs.frames import Frames
+from alerting.status.model import GroupStatus, LagNumbers, PartitionStatus, Status
+from config.settings import LakeSettings
+from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
+from lake.schemas.tables import GROUP_OFFSETS, TOPICS
+from lake.storage.store import Lake
+from tests.unit.alerting.checks.check_world import CASES, TRUE_UNTIL, Case, Row, always
+from tests.unit.alerting.checks.test_checks import world
+from tests.unit.alerting.evaluate.polled_rows import classified
+
+HOUR = 3600.0
+
+
+def part(topic: str, status: Status, **numbers: Any) -> PartitionStatus:
+    """Return a partition of which nothing is read while ten messages a second arrive."""
+    waits = {"lag": 36_000, "behind_seconds": HOUR}
+    rates = {"arrival_per_second": 10.0, "consumption_per_second": 0.0}
+    return PartitionStatus(
+        topic=topic,
+        partition=0,
+        status=status,
+        reason="",
+        since=None,
+        began_before_window=False,
+        numbers=LagNumbers(**{**waits, **rates, **numbers}),
+    )
+
+
+def losses(*parts: PartitionStatus, **kept: float) -> dict[str, NextLoss]:
+    found = GroupStatus(
+        status=parts[0].status, reason="", numbers=parts[0].numbers, partitions=parts
+    )
+    by_topic = {topic: Retention(seconds=hours * HOUR) for topic, hours in kept.items()}
+    shortest = min(one.seconds or 0.0 for one in by_topic.values())
+    return next_losses(
+        found, Retentions(by_topic=by_topic, bytes_per_message={}, shortest_seconds=shortest)
+    )
+
+
+def test_each_topic_of_a_group_has_a_loss_of_its_own_and_the_first_is_that_of_the_group() -> None:
+    found = losses(
+        part("first", Status.STALLED),
+        part("second", Status.STALLED),
+        part("unread", Status.UNKNOWN),
+        part("fine", Status.OK, lag=5, behind_seconds=1.0),
+        first=4,
+        second=9,
+        unread=9,
+        fine=9,
+    )
+    assert {topic: (one.state, one.seconds) for topic, one in found.items()} == {
+        "first": (DeadlineState.COMING, 3 * HOUR),
+        "second": (DeadlineState.COMING, 8 * HOUR),
+        "unread": (DeadlineState.UNKNOWN, None),
+    }
+    first = next_loss(found)
+    assert first.partition is not None
+    assert (first.partition.topic, first.seconds, first.is_unknown) == ("first", 3 * HOUR, True)
+
+
+def test_what_is_lost_already_has_no_time_to_come() -> None:
+    lost = part("t", Status.LOSING_DATA)
+    found = losses(lost, part("later", Status.STALLED), t=1, later=2)
+    assert {topic: one.state for topic, one in found.items()} == {
+        "t": DeadlineState.LOST,
+        "later": DeadlineState.COMING,
+    }
+    assert next_loss(found).state is DeadlineState.LOST
+
+
+def test_a_group_that_keeps_up_far_from_any_retention_loses_nothing() -> None:
+    fine = part("t", Status.OK, behind_seconds=1.0)
+    assert losses(fine, t=9) == {}
+    assert next_loss({}).state is DeadlineState.NONE
+
+
+KEPT = {"short": Retention(seconds=60.0), "long": Retention(seconds=7 * 24 * HOUR)}
+
+
+@pytest.mark.parametrize(
+    ("objective", "topics"),
+    [
+        pytest.param(300.0, ["long"], id="kept for longer"),
+        pytest.param(60.0, ["short"], id="kept for as long"),
+        pytest.param(None, ["short"], id="no objective"),
+        pytest.param(300.0, ["unseen"], id="unknown"),
+        pytest.param(300.0, [], id="no topic"),
+    ],
+)
+def test_an_objective_that_is_missed_before_retention_deletes_is_not_mentioned(
+    objective: float | None, topics: list[str]
+) -> None:
+    assert deleted_within_objective(objective, KEPT, topics) == ""
+
+
+def test_an_objective_beyond_retention_names_the_topic_and_both_times() -> None:
+    said = deleted_within_objective(300.0, KEPT, ["long", "short"])
+    assert said.startswith(
+        "short keeps messages for 1 min, less than the group's objective of 5 min: "
+    )
+
+
+def test_a_topic_that_is_only_compacted_deletes_nothing_by_age() -> None:
+    row = {"cluster": "c", "topic": "t", "retention_seconds": 60.0, "cleanup_policy": "compact"}
+    kept = kept_by_topic(pl.DataFrame([row], schema=TOPIC_STATUS.polars_schema))
+    assert deleted_within_objective(300.0, kept, ["t"]) == ""
+
+
+def losing(retention_seconds: float) -> Frames:
+    """Return a cluster with a group that loses data."""
+    true = CASES["losing_data"].true
+
+    def late(poll: int) -> Row:
+        seen = true[GROUP_OFFSETS](poll)
+        return {**seen, "time_lag_seconds": 9e3} if seen else {}
+
+    kept = always(retention_seconds=retention_seconds)
+    return world(Case(true={**true, GROUP_OFFSETS: late, TOPICS: kept}), TRUE_UNTIL)
+
+
+def seen(check: str, frames: Frames) -> Observation:
+    """Return what a check says of the group."""
+    given = CheckInput(frames=frames, classify=classified)
+    (found,) = (one for one in CHECKS[check].observe(given) if one.value is not None)
+    return found
+
+
+def test_a_group_that_loses_data_is_never_said_to_do_so_soon() -> None:
+    assert seen("losing_data", losing(1e4)).what == "g loses data"
+    assert seen("data_loss_deadline", losing(1e4)).what == "g loses more data"
+
+
+@pytest.mark.parametrize("check", ["losing_data", "data_loss_deadline"])
+def test_the_step_against_a_loss_says_where_the_objective_lets_it_happen(check: str) -> None:
+    said = "t keeps messages for 4 min, less than the group's objective of 5 min"
+    assert said in seen(check, losing(240.0)).step
+    assert "objective" not in seen(check, losing(1e4)).step
+
+
+def test_readers_have_the_loss_of_each_group_on_each_topic() -> None:
+    def readers(frames: Frames) -> tuple[pl.DataFrame, datetime | None]:
+        evaluator = ClusterEvaluator(Lake(LakeSettings(uri="memory-only")), watched_since=0.0)
+        written = current_rows(evaluator.evaluate_frames(frames), (), {})
+        found = written[READERS].select("topic", "group", "loss", "data_loss_at")
+        return found, written[GROUP_STATUS].filter(group="g")["data_loss_at"].item()
+
+    coming, at = readers(world(CASES["data_loss_deadline"], TRUE_UNTIL))
+    assert at is not None
+    assert coming.rows() == [("other", "h", "none", None), ("t", "g", "coming", at)]
+    lost, at = readers(losing(1e4))
+    assert at is None
+    assert lost.rows() == [("other", "h", "none", None), ("t", "g", "lost", None)]
