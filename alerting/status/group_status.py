@@ -106,6 +106,7 @@ def group_status(
     over = 0.0
     if is_lasting and worst.status is Status.FALLING_BEHIND:
         over = max(0.0, (numbers.behind_seconds or 0.0) - rules.objective_seconds)
+    over_since, over_before = _over_since(decisions, measured, rules) if over else (None, False)
     return GroupStatus(
         status=worst.status,
         reason=_group_sentence(worst, alike, deciding, numbers, unknown, rules),
@@ -116,7 +117,8 @@ def group_status(
         partitions=decisions,
         is_lasting=is_lasting,
         over_objective_seconds=over,
-        over_objective_since=_over_since(decisions, measured, rules) if over else None,
+        over_objective_since=over_since,
+        over_objective_before_window=over_before,
     )
 
 
@@ -124,14 +126,19 @@ def _over_since(
     decisions: Sequence[PartitionStatus],
     measured: Sequence[Measurement | None],
     rules: StatusRules,
-) -> float | None:
-    """Return since when one of the partitions that count is later than the objective."""
-    known = (
-        found.older_since(rules.objective_seconds)
+) -> tuple[float | None, bool]:
+    """Return since when a partition that counts is later than the objective, or before that."""
+    known = [
+        over
         for decision, found in zip(decisions, measured, strict=True)
-        if decision.subscribed and found is not None
-    )
-    return min((at for at in known if at is not None), default=None)
+        if decision.subscribed
+        and found is not None
+        and (over := found.older_since(rules.objective_seconds)) is not None
+    ]
+    if not known:
+        return None, False
+    # Of partitions that are late alike the one counts of which the begin was not seen.
+    return min(known, key=lambda over: (over[0], not over[1]))
 
 
 def _is_lasting(alike: Sequence[PartitionStatus], rules: StatusRules) -> bool:

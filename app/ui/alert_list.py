@@ -199,6 +199,7 @@ def alert_rows(
             text
             for text, is_so in (
                 (f"no data for {duration(unseen)}", alert.no_data_since is not None),
+                ("began then or before", alert.began_before),
                 (f"{by.author} looks after it" if by else "", by is not None),
                 ("silenced", alert.id in quiet),
                 (f"under: {(causes or {}).get(alert.inhibited_by or '', '')}", alert.is_inhibited),

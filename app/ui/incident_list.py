@@ -72,23 +72,28 @@ def span(incident: Incident, view: View) -> str:
     """Write when an incident was: ``since 18:43``, or ``18:43, for 6 min``; see ``mended_at``.
 
     What was mended before it was over lasted so long: ``18:43, for 3 min, over after 6 min``.
-
-    One without a date of its own was so when it was first looked at; see ``beginning``.
     """
-    began = clock(moment(incident.cause.began_at), view.zone, now=view.now)
-    over_at, mended = incident.cause.resolved_at, mended_at(incident.cause)
+    cause = incident.cause
+    began = clock(moment(cause.began_at), view.zone, now=view.now)
+    over_at, mended = cause.resolved_at, mended_at(cause)
     if incident.ended_at is None or over_at is None or mended is None:
-        return beginning(began, at_least=incident.began_before or incident.cause.since is None)
-    lasted = f"for {duration(mended - incident.cause.began_at)}".replace(" ", "\u00a0")
+        return beginning(began, at_least=cause.began_before)
+    began = or_before(began, at_least=cause.began_before)
+    lasted = f"for {duration(mended - cause.began_at)}".replace(" ", "\u00a0")
     if mended == over_at:
         return f"{began}, {lasted}"
-    over = duration(over_at - incident.cause.began_at).replace(" ", "\u00a0")
+    over = duration(over_at - cause.began_at).replace(" ", "\u00a0")
     return f"{began}, {lasted}, over after {over}"
 
 
 def beginning(began: str, *, at_least: bool) -> str:
     """Write since when something is so, which may be since earlier: never like a deadline."""
-    return f"{began} or before" if at_least else f"since {began}"
+    return or_before(began, at_least=at_least) if at_least else f"since {began}"
+
+
+def or_before(began: str, *, at_least: bool) -> str:
+    """Write when something began; it may be earlier where nobody watched it until then."""
+    return f"{began} or before" if at_least else began
 
 
 def last_seen(at: datetime | None, now: datetime, zone: tzinfo, interval_seconds: float) -> str:

@@ -16,11 +16,10 @@ from alerting.rules.model import SEVERITIES, AlertSeverity
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
-    """A cause, and what followed from it, in order of time; the cause may have begun before."""
+    """A cause, and what followed from it, in order of time."""
 
     cause: Alert
     symptoms: tuple[Alert, ...] = ()
-    began_before: bool = False
 
     @property
     def is_pending(self) -> bool:
@@ -139,8 +138,7 @@ def of_rows(rows: pl.DataFrame) -> list[Incident]:
 def with_rows(found: Iterable[Incident], rows: pl.DataFrame) -> list[Incident]:
     """Return incidents with what rows of ``open_alerts`` know beside alerts.
 
-    That is the deadline of the group or topic that a cause is about, and whether the cause may have
-    begun before it was first seen.
+    That is the deadline of the group or topic that a cause is about.
     """
     known = {_id_of(row): row for row in rows.iter_rows(named=True)}
     with_known = []
@@ -149,7 +147,7 @@ def with_rows(found: Iterable[Incident], rows: pl.DataFrame) -> list[Incident]:
         if row is not None:
             at = row["deadline_at"]
             cause = replace(one.cause, deadline=None if at is None else at.timestamp())
-            one = replace(one, cause=cause, began_before=bool(row["since_at_least"]))
+            one = replace(one, cause=cause)
         with_known.append(one)
     return with_known
 
@@ -203,3 +201,4 @@ def _root(alert: Alert, known: Mapping[str, Sequence[Alert]]) -> Alert:
         alert = max(causes, key=lambda one: one.began_at)
         seen[alert.fingerprint] = alert
     return alert
+        began_before=bool(row["since_at_least"]),

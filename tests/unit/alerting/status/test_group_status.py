@@ -104,6 +104,7 @@ def test_the_objective_is_missed_later_than_the_group_falls_behind() -> None:
     assert status.since is not None and status.since < START + 200
     assert status.over_objective_since == pytest.approx(START + 270, abs=20)
     assert group_status([slower]).over_objective_since is None, "within five minutes"
+    assert not status.over_objective_before_window
 
 
 def test_losing_data_is_worse_than_everything_else() -> None:

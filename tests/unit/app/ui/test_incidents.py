@@ -56,8 +56,21 @@ def test_symptoms_stand_under_the_cause_of_their_cause() -> None:
     ("began", "said"),
     [
         pytest.param(alert("dated", 1000.0, since=900.0), "since 00:15", id="dated"),
-        pytest.param(alert("found", 1000.0), "00:16 or before", id="found to be so"),
+        pytest.param(alert("seen", 1000.0), "since 00:16", id="seen to begin"),
+        pytest.param(
+            alert("found", 1000.0, began_before=True), "00:16 or before", id="found to be so"
+        ),
+        pytest.param(
+            alert("first", 1000.0, since=900.0, began_before=True),
+            "00:15 or before",
+            id="so in the first sample",
+        ),
         pytest.param(alert("over", 1000.0, ended=1360.0), "00:16, for\u00a06\u00a0min", id="over"),
+        pytest.param(
+            alert("over", 1000.0, ended=1360.0, began_before=True),
+            "00:16 or before, for\u00a06\u00a0min",
+            id="over, found to be so",
+        ),
     ],
 )
 def test_an_incident_says_since_when_as_the_overview_does(
@@ -173,7 +186,14 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     """Given one set of alerts, then Overview (tables) and Alerts (store) list the same rows."""
     behind = {"labels": {"cluster": "c", "group": "g"}, "check": "falling_behind"}
     store = [
-        alert("g falls behind", 1500.0, since=1400.0, step=SCALING_STEP, **behind),
+        alert(
+            "g falls behind",
+            1500.0,
+            since=1400.0,
+            began_before=True,
+            step=SCALING_STEP,
+            **behind,
+        ),
         alert("broker", 1000.0, severity=AlertSeverity.CRITICAL, check="broker_missing"),
         alert("h stopped", 1200.0, inhibited_by="broker"),
         alert("r loses data soon", 1990.0, state=State.PENDING, check="data_loss_deadline"),
@@ -181,7 +201,7 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
         alert("i stopped", 1300.0, severity=AlertSeverity.CRITICAL, inhibited_by="rack"),
     ]
     group = {"cluster": "c", "group": "g", "status": "STALLED", "evaluated_at": NOW}
-    group |= {"data_loss_at": NOW + timedelta(days=5), "since_at_least": True}
+    group |= {"data_loss_at": NOW + timedelta(days=5), "since_at_least": False}
     groups = pl.DataFrame([group], schema=GROUP_STATUS.polars_schema)
     rows = alert_rows(store, groups, Frames(cluster="c", now=2000.0, tables={}))
     rows = rows.with_columns(pl.lit("c").alias("cluster"))
@@ -189,6 +209,7 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     of_store = [one for one in incidents(store) if one.ended_at is None]
     listed = items(with_rows(of_store, rows), frame)
     assert items(of_rows(rows), frame) == listed
+    assert [row.when for row in listed if " or before" in row.when] == ["00:23 or before"]
     assert [row.until for row in listed] == [
         *(
             "in c",
