@@ -252,6 +252,8 @@ def _group_sentence(
     is_known = arrival is not None and consumption is not None
     flow = f": {rate(arrival or 0)} arrive, {rate(consumption or 0)} consumed" if is_known else ""
     waiting = f"{flow}{'; ' if flow else ': '}{how_late}{missing}"
+    # What decides comes first: tables show the first words only.
+    late_on = f"; behind on {of_all}, most on {where}{missing}"
     match worst.status:
         case Status.OK:
             if numbers.members == 0 and lag and not numbers.consumption_per_second:
@@ -261,12 +263,9 @@ def _group_sentence(
             left = (
                 f", drained in {duration(numbers.drain_seconds)}" if numbers.drain_seconds else ""
             )
-            return (
-                f"{how_late}, catching up on {of_all}{left}{flow}; furthest behind is "
-                f"{where}{missing}."
-            )
+            return f"{how_late}, catching up{left}{flow}{late_on}."
         case Status.FALLING_BEHIND:
-            return f"{how_late}, falling behind on {of_all}{flow}; worst is {where}{missing}."
+            return f"{how_late}, falling behind{flow}{late_on}."
         case Status.STALLED:
             waited = duration(worst.numbers.without_commit_seconds or 0.0)
             waits = sum(decision.numbers.lag or 0 for decision in alike)
@@ -277,7 +276,7 @@ def _group_sentence(
         case Status.STOPPED:
             more = numbers.arrival_per_second
             arriving = f", {rate(more)} more arrive" if more else ""
-            return f"{how_late} on {of_all}{arriving}: nobody consumes{missing}."
+            return f"{how_late}: nobody consumes {of_all}{arriving}{missing}."
         case Status.REWOUND:
             return f"{worst.reason.rstrip('.')} on {where}; {of_all} were rewound{missing}."
         case Status.LOSING_DATA:
@@ -287,4 +286,4 @@ def _group_sentence(
                 f"deleted what the group had not committed{missing}."
             )
         case Status.UNKNOWN:
-            return f"Unknown on {of_all}; {where}: {worst.reason.removeprefix('Unknown: ')}"
+            return f"{worst.reason.rstrip('.')}; on {of_all}, such as {where}."

@@ -50,7 +50,9 @@ def test_stopped_group_adds_up_what_waits() -> None:
 
     assert status.status is Status.STOPPED
     assert status.numbers.lag == 3 * (1000 + 601 * 10)
-    assert " behind with 21,030 messages on 3 of 3 partitions, 30/s more arrive" in status.reason
+    assert status.reason.endswith(
+        " behind with 21,030 messages: nobody consumes 3 of 3 partitions, 30/s more arrive."
+    )
     assert status.began_before_window
 
 
@@ -68,7 +70,7 @@ def test_group_that_falls_behind_speaks_of_all_its_partitions() -> None:
     status = group_status(parts)
 
     assert status.status is Status.FALLING_BEHIND
-    assert "6 of 6 partitions: 600/s arrive, 360/s consumed" in status.reason
+    assert ", falling behind: 600/s arrive, 360/s consumed; behind on 6 of 6" in status.reason
 
 
 def test_a_group_whose_lag_grows_does_not_keep_up_though_it_is_not_late() -> None:
@@ -88,8 +90,7 @@ def test_one_hot_partition_falls_behind() -> None:
     status = group_status(parts)
 
     assert status.status is Status.FALLING_BEHIND
-    assert "on 1 of 12 partitions" in status.reason
-    assert "worst is orders-11" in status.reason
+    assert "behind on 1 of 12 partitions, most on orders-11" in status.reason
 
 
 def test_the_objective_is_missed_later_than_the_group_falls_behind() -> None:
@@ -103,8 +104,8 @@ def test_the_objective_is_missed_later_than_the_group_falls_behind() -> None:
     assert status.over_objective_seconds > 0
     assert status.since is not None and status.since < START + 200
     assert status.over_objective_since == pytest.approx(START + 270, abs=20)
-    assert group_status([slower]).over_objective_since is None, "within five minutes"
     assert not status.over_objective_before_window
+    assert group_status([slower]).over_objective_since is None, "within five minutes"
 
 
 def test_losing_data_is_worse_than_everything_else() -> None:

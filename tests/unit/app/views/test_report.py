@@ -372,7 +372,7 @@ def test_an_incident_is_named_by_what_it_was_while_it_catches_up() -> None:
     ("ended", "said"),
     [
         pytest.param(None, "3 lost.", id="it goes on"),
-        pytest.param(END.timestamp(), "It said: “3 lost.”", id="it is over"),
+        pytest.param(END.timestamp(), "“3 lost.”", id="it is over"),
     ],
 )
 def test_how_bad_an_incident_is_says_it_at_its_worst(ended: float | None, said: str) -> None:
@@ -383,7 +383,7 @@ def test_how_bad_an_incident_is_says_it_at_its_worst(ended: float | None, said: 
         part = view_model.incident_part([Incident(cause=cause)], START, END)
         return str(part.rows["detail"].item())
 
-    assert detail_of(replace(loses, worst=worst)) == "At worst it said: “90 lost.”"
+    assert detail_of(replace(loses, worst=worst)) == "“90 lost.”, at worst"
     assert detail_of(replace(loses, worst=replace(worst, detail="3 lost."))) == said
 
 
