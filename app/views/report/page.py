@@ -45,7 +45,7 @@ with components.guarded():
     # Of the whole cluster: whom a part of it is hidden from is not shown how far its history goes.
     first = late.first if view.viewer.sees_all_of(view.cluster) else start
     measured = view_model.measured(first, start, end, zone=view.zone, now=view.now)
-    now_late = late_hours.over_now(view) if back == 0 else []
+    now_late = late_hours.over_now(view) if back == 0 else None
     until = ""
     if late.until is not None and late.until < end:
         until = clock(late.until, view.zone, now=view.now)
