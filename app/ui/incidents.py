@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 
 from alerting.rules.folding import as_listed
-from alerting.rules.lifecycle import SETTLE_SECONDS, Alert, State, alert_id
+from alerting.rules.inhibition import EARLIER_SECONDS
+from alerting.rules.lifecycle import LAST_MOMENT, SETTLE_SECONDS, Alert, State, alert_id
 from alerting.rules.model import SEVERITIES, AlertSeverity
 
 
@@ -45,6 +46,11 @@ class Incident:
         """When the cause and all its symptoms had ended; None: one of them goes on."""
         return last_end((self.cause, *self.symptoms))
 
+    def overlaps(self, since: float, until: float) -> bool:
+        """Whether it was open at some moment between two, in Unix seconds."""
+        ended = self.ended_at
+        return self.cause.began_at < until and (ended is None or ended >= since)
+
     @property
     def outlived_at(self) -> float | None:
         """When the last symptom ended, of what is over; None: none ended after its cause."""
@@ -70,6 +76,37 @@ def mended_at(cause: Alert) -> float | None:
 def never_fired(alert: Alert) -> bool:
     """Return whether an alert is pending, or was and ended so: nobody was to act or to watch."""
     return alert.fired_at is None and alert.state is not State.FIRING
+
+
+def is_before(cause: Alert, symptom: Alert) -> bool:
+    """Return whether a symptom began clearly before its cause."""
+    return symptom.began_at < cause.began_at - EARLIER_SECONDS
+
+
+def between(
+    alerts_of: Callable[[float, float], Iterable[Alert]], since: float, until: float
+) -> list[Incident]:
+    """Return the incidents that were open between two moments, each whole.
+
+    A symptom that was over before, or began later, belongs to them, too: an incident has as many on
+    each page, whatever time the page is of.
+
+    Args:
+        alerts_of: Returns the alerts between two moments.
+        since: The first moment, in Unix seconds.
+        until: The last one.
+    """
+    known: dict[str, Alert] = {}
+    first, last = since, until
+    while True:
+        known |= {one.id: one for one in alerts_of(first, last)}
+        found = [one for one in incidents(known.values()) if one.overlaps(since, until)]
+        begins = [each.began_at for one in found for each in (one.cause, *one.symptoms)]
+        ends = [LAST_MOMENT if one.ended_at is None else one.ended_at for one in found]
+        wider = min([first, *begins]), max([last, *ends])
+        if wider == (first, last):
+            return found
+        first, last = wider
 
 
 def incidents(alerts: Iterable[Alert]) -> list[Incident]:
@@ -172,6 +209,7 @@ def alert_of(row: Mapping[str, Any]) -> Alert:
         severity=AlertSeverity(row["severity"]),
         state=State(row["state"]),
         labels=labels_of(row) | {"cluster": row["cluster"]},
+        began_before=bool(row["since_at_least"]),
         deadline=known["deadline_at"],
         runbook=row["runbook"] or "",
     )
@@ -201,4 +239,3 @@ def _root(alert: Alert, known: Mapping[str, Sequence[Alert]]) -> Alert:
         alert = max(causes, key=lambda one: one.began_at)
         seen[alert.fingerprint] = alert
     return alert
-        began_before=bool(row["since_at_least"]),

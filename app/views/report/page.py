@@ -1,6 +1,7 @@
 """How was the week?"""
 
 from collections.abc import Callable
+from functools import partial
 
 import polars as pl
 import streamlit as st
@@ -34,12 +35,13 @@ try:
     fired = None
     if store:
         places = (view.cluster, *view.sources_beside)
-        fired = store.around(start.timestamp(), end.timestamp(), places)
+        look = partial(store.around, clusters=places)
+        fired = incidents.between(look, start.timestamp(), end.timestamp())
 except AlertingError as error:
     fired = None
     st.error(escape(str(error)), icon=":material/database_off:")
 if fired is not None:
-    parts["incidents"] = view_model.incident_part(incidents.incidents(fired), start, end)
+    parts["incidents"] = view_model.incident_part(fired, start, end)
 with components.guarded():
     late = late_hours.over_objective(view, start, end)
     # Of the whole cluster: whom a part of it is hidden from is not shown how far its history goes.

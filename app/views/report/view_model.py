@@ -15,8 +15,8 @@ from app.data.context import View
 from app.style.format import count, duration, exact, listing, zone_name
 from app.ui import tables
 from app.ui.alert_list import EVERY_SEVERITY, at_worst, moment, severity_style
-from app.ui.incident_list import symptoms_of
-from app.ui.incidents import Incident, mended_at
+from app.ui.incidents import Incident, mended_at, never_fired
+from app.ui.symptoms import counted
 from app.ui.tables import Column
 from app.ui.time_axis import how_much
 from scaling.advice.follow_up import AdviceOutcome, Followed
@@ -80,15 +80,16 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
 
     Of one that began earlier or goes on, what lies in the week counts.
     """
-    rows = []
+    rows, unseen = [], []
     for one in found:
         began, ended = moment(one.cause.began_at), moment(one.ended_at)
-        if began is None or began >= end or (ended is not None and ended < start):
+        is_inside = one.overlaps(start.timestamp(), end.timestamp())
+        if began is None or not is_inside or never_fired(one.cause):
             continue
-        if one.is_pending:
-            continue
-        cause = as_it_was(one.cause)
+        cause, symptoms = as_it_was(one.cause), counted(one.symptoms)
         inside = min(moment(mended_at(cause)) or end, end) - max(began, start)
+        if cause.began_before:
+            unseen.append(cause.what)
         rows.append(
             {
                 "order": SEVERITIES.index(one.cause.severity),
@@ -97,7 +98,8 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
                 "began": began,
                 "ended": moment(cause.resolved_at),
                 "seconds": max(0.0, inside.total_seconds()),
-                "symptoms": len(symptoms_of(one)),
+                "symptoms": symptoms.fired,
+                "not_fired": symptoms.pending + symptoms.never_fired,
                 "detail": at_worst(cause, is_over=ended is not None),
             }
         )
@@ -107,7 +109,8 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
         schema={
             **{"order": pl.Int64, "severity": pl.List(pl.String)},
             **{"what": pl.String, "began": time, "ended": time},
-            **{"seconds": pl.Float64, "symptoms": pl.Int64, "detail": pl.String},
+            **{"seconds": pl.Float64, "symptoms": pl.Int64, "not_fired": pl.Int64},
+            "detail": pl.String,
         },
     ).sort("order", "seconds", "what", descending=[False, True, False])
     return Part(
@@ -126,10 +129,14 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
             "seconds": Column("lasted", "duration", width=72, help=LASTED),
             "ended": Column("over", "time", unknown="goes on", width=102, help="Of its alert."),
             "detail": Column("how bad", width=324, help="At its worst, of all evaluations."),
-            "symptoms": Column("symptoms", "count", width=80),
+            "symptoms": Column("symptoms", "count", width=80, help="All, whenever they fired."),
+            "not_fired": Column(
+                "never fired", "count", width=90, help="Beside these: pending, now or until over."
+            ),
         },
         noun="causes, the worst first",
         nothing="Nothing fired in this week.",
+        note=f"Began then or before: {listing(unseen, limit=_NAMED)}." if unseen else "",
     )
 
 

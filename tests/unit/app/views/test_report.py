@@ -423,7 +423,26 @@ def test_what_may_never_fire_is_no_incident() -> None:
 
 def test_symptoms_count_as_in_lists_of_incidents() -> None:
     began = START.timestamp()
-    twice = tuple(alert(name, began, what="t under-replicated", detail="") for name in ("a", "b"))
-    one = Incident(cause=alert("broker", began), symptoms=twice)
+    labels = {"cluster": "c", "topic": "t"}
+    twice = tuple(alert(name, began, labels=labels) for name in ("a", "b"))
+    never = alert("never", began, ended=began + 60, fired_at=None)
+    one = Incident(cause=alert("broker", began), symptoms=(*twice, never))
     part = view_model.incident_part([one], START, END)
-    assert part.rows["symptoms"].to_list() == [1]
+    assert part.rows.select("symptoms", "not_fired").row(0) == (1, 1)
+    assert list(part.columns)[-2:] == ["symptoms", "not_fired"], "looked up less"
+
+
+def test_what_never_fired_is_no_incident_of_the_week() -> None:
+    never = alert("never", START.timestamp(), ended=END.timestamp() - 60, fired_at=None)
+    assert view_model.incident_part([Incident(cause=never)], START, END).rows.is_empty()
+
+
+def test_the_week_says_whose_begin_nobody_saw() -> None:
+    unseen, seen = (
+        Incident(cause=alert(name, START.timestamp(), began_before=name == "unseen"))
+        for name in ("unseen", "seen")
+    )
+    assert view_model.incident_part([unseen, seen], START, END).note == (
+        "Began then or before: unseen."
+    )
+    assert view_model.incident_part([seen], START, END).note == ""
