@@ -362,6 +362,7 @@ class AlertingService:
         self._rules_stamp = stamp
         try:
             self._rules = rules_left(path)
+            self._evaluator.ask_anew()
             self._rule_problems = [f"left out: {line}" for line in self._rules.problems]
             _log.info("%d rules read from %s", len(self._rules.rules), path)
         except Exception as error:  # whatever the file says, evaluation goes on

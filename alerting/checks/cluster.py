@@ -44,6 +44,7 @@ def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
             what=missing_broker(number),
             detail=f"{lack}{left} of {plural(newest.height, 'broker')} are left.{quorum}",
             since=unix(since) or given.frames.now,
+            began_before=since is None,
             cause="It crashed, was shut down, or lost its network.",
             step="Find out why it went and start it again; do not restart another broker before "
             "the partitions are in sync.",

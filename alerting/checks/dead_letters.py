@@ -164,6 +164,7 @@ def redrive_stopped(given: CheckInput) -> Iterable[CheckResult]:
                 what=f"Nobody redrives {row['name']}",
                 detail=f"{_number(waiting)} wait; {group}: {status.reason}",
                 since=status.since,
+                began_before=status.began_before_window,
                 cause="The redrive group's consumers are gone or stuck.",
                 step=f"Start {group}, or look at its log.",
                 page="dead_letters",

@@ -53,6 +53,7 @@ def _status(status: Status, meaning: str) -> Check:
                     what=f"{key.group} {_words(given, key, found).verb}",
                     detail=found.reason,
                     since=found.since,
+                    began_before=found.began_before_window,
                     cause=_words(given, key, found).cause,
                     step=_step(given, key, found),
                     page="group",
@@ -76,9 +77,13 @@ def _status(status: Status, meaning: str) -> Check:
                 )
             # A group that may only pass through a peak: no reason to begin, nor to end an alert.
             elif found.status is status or (status is not Status.UNKNOWN and has_unknown(found)):
-                yield CheckResult(labels=_labels(key), value=None)
+                yield _undecided(key, found)
 
     return results
+
+
+def _undecided(key: GroupKey, found: GroupStatus) -> CheckResult:
+    return CheckResult(labels=_labels(key), value=None, is_read=not has_unknown(found))
 
 
 def has_unknown(found: GroupStatus) -> bool:
@@ -186,6 +191,7 @@ def objective_missed(given: CheckInput) -> Iterable[CheckResult]:
     for key, found in given.troubled.items():
         words = _words(given, key, found)
         mends = found.status in _AFTER[Status.FALLING_BEHIND]
+        is_dated = not mends and found.over_objective_since is not None
         if found.over_objective_seconds or mends:
             yield CheckResult(
                 labels=_labels(key),
@@ -193,7 +199,10 @@ def objective_missed(given: CheckInput) -> Iterable[CheckResult]:
                 stands=mends,
                 what=_mending(key, found) if mends else f"{key.group} {MISSES_OBJECTIVE}",
                 detail=found.reason,
-                since=found.since if mends else found.over_objective_since or found.since,
+                since=found.over_objective_since if is_dated else found.since,
+                began_before=found.over_objective_before_window
+                if is_dated
+                else found.began_before_window,
                 began=found.since,
                 cause=words.cause,
                 step=WAIT_STEP if mends else words.step,
@@ -203,7 +212,7 @@ def objective_missed(given: CheckInput) -> Iterable[CheckResult]:
             )
         # As with falling behind: no reason to begin, nor to end an alert.
         elif found.status is Status.FALLING_BEHIND or has_unknown(found):
-            yield CheckResult(labels=_labels(key), value=None)
+            yield _undecided(key, found)
 
 
 @check(

@@ -31,12 +31,15 @@ class CheckResult:
             None, labels may be missing: then nothing is known of any thing that has the others.
         value: In the unit of the check; None: it was not known, which is neither true nor
             untrue.
+        is_read: Whether all is known, where the value is None: then it is only no reason to begin
+            or to end an alert.
         may_be_worse: Part of what the value is made from is unknown: it can make a rule true, but
             not untrue.
         stands: What was wrong is mended and its damage is not: an alert that fires goes on, and
             none begins.
         what: The thing and its state in a few words: ``payments stalled``.
         since: Since when in Unix seconds, where known.
+        began_before: Whether it may have been so before ``since``: it was in the first sample.
         began: When the trouble began that led to it, which is earlier; None: with it.
         deadline: When messages are deleted at the present rates, in Unix seconds, where known. No
             text names it: it moves on, and texts are kept.
@@ -46,11 +49,13 @@ class CheckResult:
 
     labels: Mapping[str, str]
     value: float | None
+    is_read: bool = False
     may_be_worse: bool = False
     stands: bool = False
     what: str = ""
     detail: str = ""
     since: float | None = None
+    began_before: bool = False
     began: float | None = None
     deadline: float | None = None
     cause: str = ""
@@ -150,6 +155,11 @@ class Check:
     labels: tuple[str, ...]  # what names a thing beside ``cluster``; columns of the sources
     bad: Literal["above", "below"]  # whether a value above or below the threshold is an alert
     sources: tuple[Table, ...]  # the tables that it looks at, but for its words
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """The columns of its sources that name a thing, with their labels."""
+        return {"broker_id" if label == "broker" else label: label for label in self.labels}
 
     def observe(self, given: CheckInput) -> Iterator[Observation]:
         """Yield what the check says of each thing, under its name."""

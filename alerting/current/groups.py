@@ -257,15 +257,14 @@ def _dated(
 
     Each evaluation dates a status from the samples that it remembers, of which fewer are left the
     older they are. So the first date stays. A status that cannot be dated begins with the first
-    evaluation that finds it, or, where there was none before, as late as possible.
+    evaluation that finds it. What had another status at the evaluation before was watched: it
+    began then, and not before; see ``alerting.evaluate.watched`` for alerts.
     """
     at = pl.lit(round(sampled_at * _EPOCH_MICROSECONDS)).cast(pl.Datetime("us", "UTC"))
-    known: dict[str, pl.Expr] = {
-        "since": pl.coalesce("since", at),
-        "since_at_least": pl.when(pl.col("since").is_not_null()).then("since_at_least"),
-    }
+    since = pl.coalesce("since", at)
+    may_be_older = pl.col("since").is_null() | pl.col("since_at_least")
     if previous is None:
-        return rows.with_columns(known["since"], known["since_at_least"].fill_null(True))
+        return rows.with_columns(since.alias("since"), may_be_older.alias("since_at_least"))
     before = previous.filter(pl.col("evaluated_at") >= at - pl.duration(seconds=BREAK_SECONDS))
     joined = rows.join(
         before.select(
@@ -279,11 +278,11 @@ def _dated(
         maintain_order="left",
     )
     stays = pl.col("_status").eq(pl.col("status")).fill_null(False) & pl.col("_since").is_not_null()
-    is_new = pl.col("_status").is_null()
+    was_other = pl.col("_status").ne(Status.UNKNOWN.value).fill_null(False)
     return joined.with_columns(
-        pl.when(stays).then("_since").otherwise(known["since"]).alias("since"),
+        pl.when(stays).then("_since").otherwise(since).alias("since"),
         pl.when(stays)
         .then("_since_at_least")
-        .otherwise(pl.coalesce(known["since_at_least"], is_new))
+        .otherwise(may_be_older & ~was_other)
         .alias("since_at_least"),
     ).drop("_status", "_since", "_since_at_least")

@@ -206,10 +206,6 @@ def _alert_row(
     deleted_at: Mapping[tuple[str | None, str | None], datetime],
 ) -> dict[str, Any]:
     labels = alert.labels
-    is_dated = alert.since is not None
-    began_before = not is_dated
-    if is_dated and group is not None and group["status"] == alert.status:
-        began_before = bool(group["since_at_least"])
     return {
         "fingerprint": alert.fingerprint,
         "rule": alert.rule,
@@ -225,7 +221,7 @@ def _alert_row(
         "value": alert.value,
         "status": alert.status,
         "since": _moment(alert.began_at),
-        "since_at_least": began_before,
+        "since_at_least": alert.began_before,
         "started_at": _moment(alert.started_at),
         "fired_at": _moment(alert.fired_at),
         "last_true_at": _moment(alert.last_true_at),

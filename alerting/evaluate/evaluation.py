@@ -12,6 +12,7 @@ import polars as pl
 
 from alerting.evaluate.observations import CheckedCluster, evaluate_cluster, observe
 from alerting.evaluate.status_history import GroupMemory
+from alerting.evaluate.watched import Watched, watched, with_begins
 from alerting.inputs.frames import Frames
 from alerting.inputs.recent_rows import RecentRows
 from alerting.inputs.windows import GroupKey
@@ -29,12 +30,14 @@ class ClusterEvaluation:
     Attributes:
         clear_partitions: The partitions of groups that are OK without a doubt
             (``alerting.inputs.polls.PARTITION_LAG``); those of other groups are in their status.
+        before: What the evaluation before looked at; None: this is the first one.
     """
 
     frames: Frames
     statuses: Mapping[GroupKey, GroupStatus]
     clear_partitions: pl.DataFrame
     seen: CheckedCluster
+    before: Watched | None = None
 
 
 class ClusterEvaluator:
@@ -60,10 +63,16 @@ class ClusterEvaluator:
         self._recent = RecentRows(lake)
         self._watched_since = watched_since
         self._memory = GroupMemory(lake, objective)
+        self._watched: dict[str, Watched] = {}
 
     def watch_anew(self, since: float) -> None:
         """Count only from here on how long samples are waited for."""
         self._watched_since = since
+        self.ask_anew()
+
+    def ask_anew(self) -> None:
+        """Take for watched only what is looked at from here on: rules ask for something else."""
+        self._watched.clear()
 
     def evaluate(
         self, cluster: str, now: float, rules: Sequence[Rule] | None = None
@@ -85,15 +94,21 @@ class ClusterEvaluator:
     def evaluate_frames(self, frames: Frames, left_out: Collection[str] = ()) -> ClusterEvaluation:
         """Evaluate rows that were read already, but for some checks; the memory takes them over."""
         statuses = self._memory.statuses(frames)
+        seen = observe(frames, classify=lambda _: statuses, unasked=left_out)
+        before = self._watched.get(frames.cluster)
+        self._watched[frames.cluster] = watched(frames, seen)
         return ClusterEvaluation(
             frames=frames,
             statuses=statuses,
             clear_partitions=self._memory.clear_partitions(frames.cluster),
-            seen=observe(frames, classify=lambda _: statuses, unasked=left_out),
+            seen=seen,
+            before=before,
         )
 
 
 def advanced(alerts: Alerts, found: ClusterEvaluation, rules: Sequence[Rule]) -> dict[str, Alert]:
     """Take the alerts of a cluster one evaluation further."""
-    evaluation = evaluate_cluster(rules, found.seen, found.frames.cluster)
-    return advance_with_causes(alerts, evaluation, found.frames.sampled_at)
+    frames = found.frames
+    evaluation = evaluate_cluster(rules, found.seen, frames.cluster)
+    evaluation = with_begins(evaluation, alerts, found.before, frames)
+    return advance_with_causes(alerts, evaluation, frames.sampled_at)

@@ -82,7 +82,7 @@ def observe(
                 labels = _labels(given, check, one)
                 if one.since is None:
                     found.append(Observation(check=check.name, labels=labels, value=None))
-                elif check.labels and _columns(check).keys() <= table.polars_schema.keys():
+                elif check.labels and check.columns.keys() <= table.polars_schema.keys():
                     partial.append(
                         PartialData(
                             check=check.name,
@@ -109,14 +109,9 @@ def _labels(given: CheckInput, check: Check, missing: NoData) -> dict[str, str]:
     return given.labels(**of_source)
 
 
-def _columns(check: Check) -> dict[str, str]:
-    """Return the columns that name a check's things, with their labels."""
-    return {"broker_id" if label == "broker" else label: label for label in check.labels}
-
-
 def _things(given: CheckInput, check: Check, table: Table) -> Iterator[tuple[str, ...]]:
     """Return the things whose rows a table has."""
-    columns = pl.col(list(_columns(check))).cast(pl.String).fill_null("")
+    columns = pl.col(list(check.columns)).cast(pl.String).fill_null("")
     return given.frames.newest(table).select(columns).unique().iter_rows()
 
 

@@ -75,10 +75,11 @@ def body(notification: Notification, dashboard_url: str) -> str:
 
 def _alert(alert: Alert, dashboard_url: str, now: float, notes: Sequence[str]) -> str:
     where = ", ".join(f"{key} {value}" for key, value in alert.labels.items())
+    before = " or before" if alert.began_before else ""
     lines = [
         f"What: {alert.what}",
         f"Where: {where}",
-        f"Since: {moment(alert.began_at)} ({duration(now - alert.began_at)} ago)",
+        f"Since: {moment(alert.began_at)}{before} ({duration(now - alert.began_at)} ago)",
         f"How bad: {alert.severity.value}. {alert.detail}".rstrip(),
     ]
     if alert.deadline is not None:

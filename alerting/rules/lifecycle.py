@@ -86,6 +86,7 @@ class Alert:
         started_at: First sight: with the fingerprint, its identity.
         fired_at: When it began to fire; None while it is pending, and of a symptom that was over
             before that.
+        began_before: Whether it may have begun before ``began_at``: nobody watched it until then.
         no_data_since: Since when nothing is known of the thing; None: it is seen.
         recovering_since: When it was last true, of one that fires on for the time that its rule
             keeps it; None: it is true, or has not been untrue for long enough.
@@ -118,6 +119,7 @@ class Alert:
     what: str = ""
     detail: str = ""
     since: Moment | None = None
+    began_before: bool = False
     deadline: Moment | None = None
     cause: str = ""
     step: str = ""
@@ -204,6 +206,7 @@ def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
             state=State.PENDING,
             started_at=now,
             last_true_at=now,
+            began_before=seen.began_before,
             flaps=flaps,
         )
     fires = alert.state is State.FIRING or now - alert.started_at >= rule.for_seconds

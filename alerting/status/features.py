@@ -160,10 +160,11 @@ class Measurement:
         """The same, as it was ``StatusRules.confirm_seconds`` ago."""
         return self._age(self.age_before_seconds, self.lag_before)
 
-    def older_since(self, seconds: float) -> float | None:
+    def older_since(self, seconds: float) -> tuple[float, bool] | None:
         """Return since when, without a break, the oldest waiting message is as old as that.
 
-        None where it is not, or nobody knows.
+        With it stands whether it may have been so before: in no sample it is known to be younger.
+        None where it is not as old, or nobody knows.
         """
         if (self.behind_seconds or 0.0) < seconds:
             return None
@@ -174,9 +175,9 @@ class Measurement:
             if age is None:
                 continue
             if age < seconds:
-                break
+                return since, False
             since = sample.at
-        return since
+        return since, True
 
     def _age(self, seen: float | None, lag: int | None) -> float | None:
         if seen is not None or lag is None:

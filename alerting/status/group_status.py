@@ -106,6 +106,7 @@ def group_status(
     over = 0.0
     if is_lasting and worst.status is Status.FALLING_BEHIND:
         over = max(0.0, (numbers.behind_seconds or 0.0) - rules.objective_seconds)
+    over_since, over_before = _over_since(decisions, measured, rules) if over else (None, False)
     return GroupStatus(
         status=worst.status,
         reason=_group_sentence(worst, alike, deciding, numbers, unknown, rules),
@@ -116,7 +117,8 @@ def group_status(
         partitions=decisions,
         is_lasting=is_lasting,
         over_objective_seconds=over,
-        over_objective_since=_over_since(decisions, measured, rules) if over else None,
+        over_objective_since=over_since,
+        over_objective_before_window=over_before,
         objective_seconds=rules.objective_seconds,
     )
 
@@ -125,14 +127,19 @@ def _over_since(
     decisions: Sequence[PartitionStatus],
     measured: Sequence[Measurement | None],
     rules: StatusRules,
-) -> float | None:
-    """Return since when one of the partitions that count is later than the objective."""
-    known = (
-        found.older_since(rules.objective_seconds)
+) -> tuple[float | None, bool]:
+    """Return since when a partition that counts is later than the objective, or before that."""
+    known = [
+        over
         for decision, found in zip(decisions, measured, strict=True)
-        if decision.subscribed and found is not None
-    )
-    return min((at for at in known if at is not None), default=None)
+        if decision.subscribed
+        and found is not None
+        and (over := found.older_since(rules.objective_seconds)) is not None
+    ]
+    if not known:
+        return None, False
+    # Of partitions that are late alike the one counts of which the begin was not seen.
+    return min(known, key=lambda over: (over[0], not over[1]))
 
 
 def _is_lasting(alike: Sequence[PartitionStatus], rules: StatusRules) -> bool:
@@ -245,6 +252,8 @@ def _group_sentence(
     # A sentence about some of the partitions has their rates, not those of all.
     there = numbers if len(alike) == len(deciding) else _totals(alike, worst)
     flow = _flow(there, "" if there is numbers else " there")
+    # What decides comes first: tables show the first words only.
+    late_on = f"on {of_all}, most on {where}{flow}{missing}"
     match worst.status:
         case Status.OK:
             waiting = f"{flow}{'; ' if flow else ': '}{how_late}{missing}"
@@ -255,12 +264,9 @@ def _group_sentence(
             left = (
                 f", drained in {duration(numbers.drain_seconds)}" if numbers.drain_seconds else ""
             )
-            return (
-                f"{how_late}, catching up on {of_all}{left}{flow}; furthest behind is "
-                f"{where}{missing}."
-            )
+            return f"{how_late}, catching up{left}; behind {late_on}."
         case Status.FALLING_BEHIND:
-            return f"{how_late}, falling behind on {of_all}{flow}; worst is {where}{missing}."
+            return f"{how_late}, falling behind {late_on}."
         case Status.STALLED:
             waited = duration(worst.numbers.without_commit_seconds or 0.0)
             waits = sum(decision.numbers.lag or 0 for decision in alike)
@@ -272,7 +278,7 @@ def _group_sentence(
             how_late = late(there.lag or 0, there.behind_seconds)
             more = there.arrival_per_second
             arriving = f", {rate(more)} more arrive" if more else ""
-            return f"{how_late} on {of_all}{arriving}: nobody consumes{missing}."
+            return f"{how_late}: nobody consumes {of_all}{arriving}{missing}."
         case Status.REWOUND:
             return f"{worst.reason.rstrip('.')} on {where}; {of_all} were rewound{missing}."
         case Status.LOSING_DATA:
@@ -282,7 +288,7 @@ def _group_sentence(
                 f"deleted what the group had not committed{missing}."
             )
         case Status.UNKNOWN:
-            return f"Unknown on {of_all}; {where}: {worst.reason.removeprefix('Unknown: ')}"
+            return f"{worst.reason.rstrip('.')}; on {of_all}, such as {where}."
 
 
 def _flow(numbers: LagNumbers, where: str = "") -> str:

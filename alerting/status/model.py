@@ -244,6 +244,7 @@ class GroupStatus:
             unread message is; 0 within the objective.
         over_objective_since: Since when it is older than that, in Unix seconds; None: it is not,
             or nobody knows.
+        over_objective_before_window: Whether it may have been so before that.
         objective_seconds: The time lag that it is not to exceed; None where it was not looked at.
     """
 
@@ -257,6 +258,7 @@ class GroupStatus:
     is_lasting: bool = False
     over_objective_seconds: float = 0.0
     over_objective_since: float | None = None
+    over_objective_before_window: bool = False
     objective_seconds: float | None = None
 
     def count(self, status: Status) -> int:

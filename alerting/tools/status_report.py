@@ -142,6 +142,6 @@ def _print_cluster(console: Console, row: dict[str, Any]) -> None:
         )
     )
     for group in late:
-        least = " or earlier" if group["since_at_least"] else ""
+        least = " or before" if group["since_at_least"] else ""
         said = f"{group['group']}: {group['status']} since {group['since']}{least}"
         console.print(Text(f"  {visible(said)}"))

@@ -48,20 +48,25 @@ class VisibleAlerts:
         """Return the alerts that fired between two moments, the newest first."""
         return self._shown(self._store.history(since, cluster, until=until))
 
-    def around(self, since: float, until: float, clusters: Sequence[str]) -> list[Alert]:
-        """Return the alerts of clusters between two moments, with symptoms that did not fire.
+    def around(
+        self, since: float, until: float, clusters: Sequence[str] | None = None
+    ) -> list[Alert]:
+        """Return the alerts between two moments, with symptoms that did not fire.
 
-        An alert that names no cluster is of the first.
+        Args:
+            since: The first moment, in Unix seconds.
+            until: The last one.
+            clusters: Of these alone; an alert that names no cluster is of the first. None: of all.
         """
         ended = (
             self._store.history(since, name, until=until, is_over=True, never_fired=never)
-            for name in clusters
+            for name in (clusters or (None,))
             for never in (False, True)
         )
         live = (
             one
             for one in self._store.alerts().values()
-            if one.labels.get("cluster", clusters[0]) in clusters
+            if (clusters is None or one.labels.get("cluster", clusters[0]) in clusters)
             and one.started_at <= until
             and (one.resolved_at is None or one.resolved_at >= since)
         )

@@ -43,19 +43,34 @@ def over_objective(view: View, start: datetime, end: datetime) -> LateHours:
     )
 
 
-def over_now(view: View) -> list[str]:
+def over_now(view: View) -> pl.DataFrame:
     """Return the groups that miss their objective at present, those furthest behind first.
+
+    Returns:
+        As ``by_group``: the worst time lag is that of now, and for how long it was missed is not
+        known.
 
     Raises:
         LakeError: The table cannot be read.
     """
     objective = view.settings.scaling.objective_seconds
-    known = (
-        slowest_first(present.rows(view, GROUP_STATUS))
-        .select("group", "time_lag_seconds")
-        .drop_nulls()
+    known = slowest_first(present.rows(view, GROUP_STATUS)).filter(
+        pl.col("time_lag_seconds").is_not_null()
     )
-    return [group for group, seconds in known.iter_rows() if seconds > objective(group)]
+    wanted = pl.Series("objective_seconds", map(objective, known["group"]), dtype=pl.Float64)
+    return (
+        known.with_columns(wanted)
+        .filter(pl.col("time_lag_seconds") > pl.col("objective_seconds"))
+        .select(
+            "group",
+            "objective_seconds",
+            pl.lit(None, pl.Float64).alias("over_seconds"),
+            pl.lit(0, pl.Int64).alias("whole_hours"),
+            pl.col("time_lag_seconds").alias("worst_seconds"),
+            pl.col("evaluated_at").alias("worst_at"),
+            pl.lit(value=False).alias("is_generated"),
+        )
+    )
 
 
 # Keyed by the first hour: the end moves on with each drawing. A week of many groups is large: what

@@ -126,19 +126,20 @@ def as_said(detail: str, *, is_over: bool) -> str:
 
 
 def at_worst(alert: Alert, *, is_over: bool) -> str:
-    """Return how bad something was at its worst, as the words that were said of it then.
+    """Return how bad something was at its worst, for a table: a line is cut behind its numbers.
 
-    Each is of one evaluation: they do not add up to a total.
+    It is of one evaluation, in quotation marks: such numbers do not add up to a total.
     """
-    worst = alert.worst
-    if worst is None or worst.detail == alert.detail:
-        return as_said(alert.detail, is_over=is_over)
-    return f"At worst it said: “{worst.detail}”"
+    if alert.worst is not None and alert.worst.detail != alert.detail:
+        return f"“{alert.worst.detail}”, at worst"
+    return f"“{alert.detail}”" if is_over and alert.detail else alert.detail
 
 
 def how_bad(alert: Alert, *, is_over: bool) -> str:
     """Return how bad something is; of what is over, how bad it was at its worst."""
-    return at_worst(alert, is_over=True) if is_over else alert.detail
+    if is_over and alert.worst is not None and alert.worst.detail != alert.detail:
+        return f"At worst it said: “{alert.worst.detail}”"
+    return as_said(alert.detail, is_over=is_over)
 
 
 def moment(at: float | None) -> datetime | None:
@@ -198,6 +199,7 @@ def alert_rows(
         notes = [
             text
             for text, is_so in (
+                ("began then or before", alert.began_before),
                 (f"no data for {duration(unseen)}", alert.no_data_since is not None),
                 (f"{by.author} looks after it" if by else "", by is not None),
                 ("silenced", alert.id in quiet),
@@ -215,7 +217,7 @@ def alert_rows(
                 "cluster": alert.labels.get("cluster", ""),
                 "lasts_seconds": max(0.0, lasts),
                 "began_at": moment(alert.began_at),
-                "detail": how_bad(alert, is_over=end is not None),
+                "detail": alert.detail if end is None else at_worst(alert, is_over=True),
                 "step": alert.step,
                 "note": ", ".join(notes),
                 "rule": alert.rule,

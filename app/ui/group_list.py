@@ -152,14 +152,16 @@ def with_brief_reasons(groups: pl.DataFrame) -> pl.DataFrame:
 
 
 def _briefly(word: str, reason: str) -> str:
-    reason = _HOW_LATE.sub("", reason)
+    reason = _OF_ALL.sub("", _HOW_LATE.sub("", reason))
     if not reason.lower().startswith(word.lower()):
         return reason
-    return _OF_ALL.sub("", reason[len(word) :].lstrip(": "))
+    return reason[len(word) :].lstrip(",: ")
 
 
 _HOW_LATE = re.compile(r"^\d[\d\w ]* behind with [\d,]+ messages?[,:]? ")
-_OF_ALL = re.compile(r"^on (\d+) of \1 partitions?: ")
+_OF_ALL = re.compile(
+    r"(?<=nobody consumes) (\d+) of \1 partitions?|behind on (\d+) of \2 partitions?, "
+)
 
 
 def with_advice(

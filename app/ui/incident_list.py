@@ -25,8 +25,8 @@ from app.ui.alert_list import (
 )
 from app.ui.browser.items import Item, Target
 from app.ui.incidents import Incident, last_end, mended_at, never_fired
+from app.ui.symptoms import counted, lines_in_all, lines_now, symptoms_in_all, symptoms_now
 
-MOST_SYMPTOMS = 40
 DEADLINE_SHOWN = timedelta(days=7)
 """Later than that nobody acts on, and rates will have changed."""
 
@@ -72,23 +72,28 @@ def span(incident: Incident, view: View) -> str:
     """Write when an incident was: ``since 18:43``, or ``18:43, for 6 min``; see ``mended_at``.
 
     What was mended before it was over lasted so long: ``18:43, for 3 min, over after 6 min``.
-
-    One without a date of its own was so when it was first looked at; see ``beginning``.
     """
-    began = clock(moment(incident.cause.began_at), view.zone, now=view.now)
-    over_at, mended = incident.cause.resolved_at, mended_at(incident.cause)
+    cause = incident.cause
+    began = clock(moment(cause.began_at), view.zone, now=view.now)
+    over_at, mended = cause.resolved_at, mended_at(cause)
     if incident.ended_at is None or over_at is None or mended is None:
-        return beginning(began, at_least=incident.began_before or incident.cause.since is None)
-    lasted = f"for {duration(mended - incident.cause.began_at)}".replace(" ", "\u00a0")
+        return beginning(began, at_least=cause.began_before)
+    began = or_before(began, at_least=cause.began_before)
+    lasted = f"for {duration(mended - cause.began_at)}".replace(" ", "\u00a0")
     if mended == over_at:
         return f"{began}, {lasted}"
-    over = duration(over_at - incident.cause.began_at).replace(" ", "\u00a0")
+    over = duration(over_at - cause.began_at).replace(" ", "\u00a0")
     return f"{began}, {lasted}, over after {over}"
 
 
 def beginning(began: str, *, at_least: bool) -> str:
     """Write since when something is so, which may be since earlier: never like a deadline."""
-    return f"{began} or before" if at_least else f"since {began}"
+    return or_before(began, at_least=at_least) if at_least else f"since {began}"
+
+
+def or_before(began: str, *, at_least: bool) -> str:
+    """Write when something began; it may be earlier where nobody watched it until then."""
+    return f"{began} or before" if at_least else began
 
 
 def last_seen(at: datetime | None, now: datetime, zone: tzinfo, interval_seconds: float) -> str:
@@ -136,7 +141,7 @@ def items(
     silenced: frozenset[str] = frozenset(),
     stored: bool = True,
 ) -> list[Item]:
-    """Return incidents as rows of a list, their symptoms folded.
+    """Return incidents as rows of a list, their symptoms folded: of what goes on those of now.
 
     Args:
         found: The incidents.
@@ -148,7 +153,7 @@ def items(
     rows = []
     for one in found:
         cause, what = one.cause, thin(one.cause.what)
-        lines = symptoms_of(one)
+        goes_on = one.ended_at is None
         by = (acknowledged or {}).get(cause.id)
         target = subject(cause.labels, cause.page, what)
         cluster = cause.labels.get("cluster", view.cluster)
@@ -187,8 +192,9 @@ def items(
                 step=cause.step if one.ended_at is None else "",
                 link=target,
                 links=[story(cause.id)] if stored else [],
-                more_label=folded(len(lines)),
-                more=limited(lines),
+                # Lists tell what there is now: an incident's page has what is over, too.
+                more_label=(symptoms_now if goes_on else symptoms_in_all)(one),
+                more=(lines_now if goes_on else lines_in_all)(one),
             )
         )
     return rows
@@ -208,39 +214,16 @@ def what_goes_on(one: Incident) -> str:
     return f"over, its symptoms {'recover' if recover else 'go on'}"
 
 
-def symptoms_of(one: Incident) -> list[str]:
-    """Return a line for each symptom; two rules may say the same of one thing."""
-    fired: dict[str, bool] = {}
-    for each in one.symptoms:
-        said = thin(f"{each.what}: {each.detail}")
-        fired[said] = fired.get(said, False) or not never_fired(each)
-    verb = "is" if one.ended_at is None else "was"
-    return [said if has else f"{said} ({verb} pending)" for said, has in fired.items()]
-
-
-def folded(number: int) -> str:
-    """Name the symptoms that are folded away; nothing where there are none."""
-    return count(number, "symptom") if number else ""
-
-
-def limited(lines: Sequence[str]) -> list[str]:
-    """Return the first lines, and how many more there are."""
-    if len(lines) <= MOST_SYMPTOMS:
-        return list(lines)
-    return [*lines[:MOST_SYMPTOMS], f"and {len(lines) - MOST_SYMPTOMS} more"]
-
-
 def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:
-    """Return incidents as bars of a timeline: causes, each with a bar for all its symptoms."""
+    """Return incidents as bars of a timeline: causes, each with a bar for all that fired of it."""
     rows = []
     for one in found:
         cause = one.cause
         rows.append(_bar(cause.what, _drawn_as([cause]), cause.began_at, mended_at(cause), now))
-        if one.symptoms:
-            first = min(each.began_at for each in one.symptoms)
-            label = f"  ↳ {count(len(symptoms_of(one)), 'symptom')} of {cause.what}"
-            last = last_end(one.symptoms)
-            rows.append(_bar(label, _drawn_as(one.symptoms), first, last, now))
+        if fired := [each for each in one.symptoms if not never_fired(each)]:
+            first = min(each.began_at for each in fired)
+            label = f"  ↳ {count(counted(fired).fired, 'symptom')} of {cause.what}"
+            rows.append(_bar(label, _drawn_as(fired), first, last_end(fired), now))
     time = pl.Datetime("us", "UTC")
     return pl.DataFrame(
         rows, schema={"what": pl.String(), "severity": pl.String(), "from": time, "to": time}

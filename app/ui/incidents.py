@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -10,17 +10,17 @@ from typing import Any
 import polars as pl
 
 from alerting.rules.folding import as_listed
-from alerting.rules.lifecycle import SETTLE_SECONDS, Alert, State, alert_id
+from alerting.rules.inhibition import EARLIER_SECONDS
+from alerting.rules.lifecycle import LAST_MOMENT, SETTLE_SECONDS, Alert, State, alert_id
 from alerting.rules.model import SEVERITIES, AlertSeverity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
-    """A cause, and what followed from it, in order of time; the cause may have begun before."""
+    """A cause, and what followed from it, in order of time."""
 
     cause: Alert
     symptoms: tuple[Alert, ...] = ()
-    began_before: bool = False
 
     @property
     def is_pending(self) -> bool:
@@ -45,6 +45,11 @@ class Incident:
     def ended_at(self) -> float | None:
         """When the cause and all its symptoms had ended; None: one of them goes on."""
         return last_end((self.cause, *self.symptoms))
+
+    def overlaps(self, since: float, until: float) -> bool:
+        """Whether it was open at some moment between two, in Unix seconds."""
+        ended = self.ended_at
+        return self.cause.began_at < until and (ended is None or ended >= since)
 
     @property
     def outlived_at(self) -> float | None:
@@ -71,6 +76,37 @@ def mended_at(cause: Alert) -> float | None:
 def never_fired(alert: Alert) -> bool:
     """Return whether an alert is pending, or was and ended so: nobody was to act or to watch."""
     return alert.fired_at is None and alert.state is not State.FIRING
+
+
+def is_before(cause: Alert, symptom: Alert) -> bool:
+    """Return whether a symptom began clearly before its cause."""
+    return symptom.began_at < cause.began_at - EARLIER_SECONDS
+
+
+def between(
+    alerts_of: Callable[[float, float], Iterable[Alert]], since: float, until: float
+) -> list[Incident]:
+    """Return the incidents that were open between two moments, each whole.
+
+    A symptom that was over before, or began later, belongs to them, too: an incident has as many on
+    each page, whatever time the page is of.
+
+    Args:
+        alerts_of: Returns the alerts between two moments.
+        since: The first moment, in Unix seconds.
+        until: The last one.
+    """
+    known: dict[str, Alert] = {}
+    first, last = since, until
+    while True:
+        known |= {one.id: one for one in alerts_of(first, last)}
+        found = [one for one in incidents(known.values()) if one.overlaps(since, until)]
+        begins = [each.began_at for one in found for each in (one.cause, *one.symptoms)]
+        ends = [LAST_MOMENT if one.ended_at is None else one.ended_at for one in found]
+        wider = min([first, *begins]), max([last, *ends])
+        if wider == (first, last):
+            return found
+        first, last = wider
 
 
 def incidents(alerts: Iterable[Alert]) -> list[Incident]:
@@ -139,8 +175,7 @@ def of_rows(rows: pl.DataFrame) -> list[Incident]:
 def with_rows(found: Iterable[Incident], rows: pl.DataFrame) -> list[Incident]:
     """Return incidents with what rows of ``open_alerts`` know beside alerts.
 
-    That is the deadline of the group or topic that a cause is about, and whether the cause may have
-    begun before it was first seen.
+    That is the deadline of the group or topic that a cause is about.
     """
     known = {_id_of(row): row for row in rows.iter_rows(named=True)}
     with_known = []
@@ -149,7 +184,7 @@ def with_rows(found: Iterable[Incident], rows: pl.DataFrame) -> list[Incident]:
         if row is not None:
             at = row["deadline_at"]
             cause = replace(one.cause, deadline=None if at is None else at.timestamp())
-            one = replace(one, cause=cause, began_before=bool(row["since_at_least"]))
+            one = replace(one, cause=cause)
         with_known.append(one)
     return with_known
 
@@ -174,6 +209,7 @@ def alert_of(row: Mapping[str, Any]) -> Alert:
         severity=AlertSeverity(row["severity"]),
         state=State(row["state"]),
         labels=labels_of(row) | {"cluster": row["cluster"]},
+        began_before=bool(row["since_at_least"]),
         deadline=known["deadline_at"],
         runbook=row["runbook"] or "",
     )

@@ -18,6 +18,7 @@ from streamlit.testing.v1 import AppTest
 from alerting.rules.lifecycle import State
 from alerting.service import SERVICE
 from app.data import directory
+from app.style.format import count
 from config.load import load
 from lake.storage.store import Lake
 from tests.app.conftest import NOW, Open, store_of
@@ -46,7 +47,13 @@ def test_alerts_are_grouped_by_cause(open_page: Open, alarmed: Path) -> None:
     broker = causes["Broker 2 is missing"]
     assert broker["badge"]["label"] == "● act now"
     assert any("under-replicated" in line for line in broker["more"])
-    assert broker["more_label"] == f"{len(broker['more'])} symptoms"
+    pending = [line for line in broker["more"] if line.endswith(" (pending)")]
+    fire = len(broker["more"]) - len(pending)
+    assert broker["more_label"] == f"{count(fire, 'symptom')} now, and {len(pending)} pending"
+    (overview,) = (
+        row for row in listed(open_page(alarmed)) if row["what"] == "Broker 2 is missing"
+    )
+    assert overview["more_label"] == broker["more_label"], "one number on both pages"
     assert not any("under-replicated" in what for what in causes)
     assert all(row["step"] for row in causes.values())
     assert broker["link"]["href"].startswith("./brokers?cluster=demo&range=1h")

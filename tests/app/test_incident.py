@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from app.data.alert_store import VisibleAlerts
+from app.style.format import count
 from tests.app.conftest import NOW, Open, store_of
 from tests.app.test_alerts import listed
 from tests.app.test_pages import calm, texts
@@ -43,6 +44,10 @@ def test_an_incident_is_told_from_its_first_second(
     test.query_params["alert"] = named
     said = texts(test.run())
     assert "ana looks after it: the disk" in said.replace("\\", "")
+    week = open_page(alarmed, "report").dataframe[0].value.set_index("what")
+    row = week.loc["Broker 2 is missing"]
+    number = count(int(row["symptoms"]), "symptom")
+    assert f" {number} now, and {row['not_fired']:.0f} pending." in said, "as on Week"
     steps = test.dataframe[0].value
     assert steps["at"].is_monotonic_increasing
     assert {"cause", "symptom", "person"} <= set(steps["kind"])

@@ -173,6 +173,7 @@ def test_the_week_has_its_incidents_late_groups_and_followed_advice(
     assert re.search(r"Longest over it: \w+, \d", texts(test).replace("\\", ""))
     late = next(one.value for one in test.dataframe if "over_seconds" in one.value.columns)
     assert "stock" in set(late["group"])
+    assert f"{len(late)} groups over their objective" in test.title[0].value, "its rows"
     assert (late["worst_seconds"] > late["objective_seconds"]).all()
     advice = next(one.value for one in test.dataframe if "became" in one.value.columns)
     assert {"payments", "billing"} <= set(advice["subject"])

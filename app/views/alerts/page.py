@@ -35,7 +35,9 @@ try:
     alerts = store.alerts() if store else {}
     acknowledged = store.acknowledgements() if store else {}
     service = store.service() if store else None
-    history = store.history(view.start.timestamp(), until=view.until.timestamp()) if store else []
+    since, until = view.start.timestamp(), view.until.timestamp()
+    history = store.history(since, until=until) if store else []
+    past = incidents.between(store.around, since, until) if history and store else []
     health = store.health() if store else []
     problems = alert_store.problems(view, store, rules)
 except AlertingError as error:
@@ -55,6 +57,7 @@ silenced = {alert.id for alert in firing if store.is_quiet(alert, rules.maintena
 causes = {alert.fingerprint: alert.what for alert in alerts.values()}
 # What was resolved a moment ago still explains the symptoms that go on.
 found = [one for one in incidents.incidents(alerts.values()) if one.ended_at is None]
+past = [one for one in past if not incidents.never_fired(one.cause)]
 # The Overview of this cluster has the same headline.
 here, elsewhere = view_model.by_place(found, view)
 components.headline(
@@ -79,7 +82,6 @@ for cluster, failure in failures.items() if isinstance(failures, dict) else ():
     st.error(f"**{escape(cluster)}** could not be evaluated: {escape(failure)}")
 components.show_left_out(problems)
 
-past = incidents.incidents(history)
 if found or past:
     with components.filters(view):
         by_name, by_severity = st.columns([2, 3], vertical_alignment="bottom")

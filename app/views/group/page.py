@@ -16,7 +16,7 @@ from app.data.history import GROUP as GROUP_MEASURES
 from app.style.charts.heatmaps import heatmap
 from app.style.charts.lines import Line, colours_of, columns_chart
 from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
-from app.ui import components, group_list, open_alerts, routes, seasons, tables
+from app.ui import components, group_list, incident_list, open_alerts, routes, seasons, tables
 from app.ui.advice import current_advice, forecast
 from app.ui.changes import events, page_events
 from app.ui.group_badges import BADGE_STYLES
@@ -70,7 +70,7 @@ since = ""
 if began is not None and status is not Status.OK:
     when = clock(began, view.zone, now=view.now)
     word = "It loses messages since" if status is Status.LOSING_DATA else "Since"
-    since = f" {word} **{when}**{' or before' if is_before else ''}."
+    since = f" {word} {incident_list.or_before(f'**{when}**', at_least=is_before)}."
 retention = ""
 if row["data_loss_at"] is not None and row["data_loss_at"] - view.now <= DEADLINE_SHOWN:
     left = time_left((row["data_loss_at"] - view.now).total_seconds())

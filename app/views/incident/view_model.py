@@ -11,7 +11,6 @@ from typing import Any
 import polars as pl
 
 from alerting.rules import folding
-from alerting.rules.inhibition import EARLIER_SECONDS
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
 from alerting.tools.rule_trial import thing
@@ -20,8 +19,9 @@ from app.style.charts.base import ChartEvent
 from app.style.format import clock, count, duration, escape, thin
 from app.ui.alert_list import as_said, how_bad, moment, severity_style
 from app.ui.changes.events import Event, Sort
-from app.ui.incident_list import limited, loss, symptoms_of, timeline_rows, what_goes_on
-from app.ui.incidents import Incident, incidents, last_end, mended_at, never_fired
+from app.ui.incident_list import loss, or_before, timeline_rows, what_goes_on
+from app.ui.incidents import Incident, incidents, is_before, last_end, mended_at, never_fired
+from app.ui.symptoms import limited, symptoms_in_all
 from app.views.incident import lag, replication
 
 BEFORE = timedelta(minutes=30)
@@ -145,11 +145,6 @@ def topics_of(cause: Alert, groups: pl.DataFrame) -> list[str]:
         return [cause.labels["topic"]]
     of_group = groups.filter(pl.col("group") == cause.labels.get("group", ""))
     return of_group["topics"].explode().drop_nulls().to_list()
-
-
-def is_before(cause: Alert, symptom: Alert) -> bool:
-    """Return whether a symptom began clearly before its cause."""
-    return symptom.began_at < cause.began_at - EARLIER_SECONDS
 
 
 def symptoms_together(incident: Incident) -> list[list[Alert]]:
@@ -310,13 +305,11 @@ def after(at: datetime, began: datetime) -> str:
 def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
     """Return when the incident began, how long it lasted and how many symptoms it has."""
     cause = incident.cause
-    began = clock(moment(cause.began_at), zone, now=now, to_seconds=True)
-    number = len(symptoms_of(incident))
-    early = tuple(one for one in incident.symptoms if is_before(cause, one))
-    before = len(symptoms_of(replace(incident, symptoms=early)))
-    said = (f"{count(number, 'symptom')}" if number else "No symptom") + (
-        f", {before} of them from before." if before else "."
+    began = or_before(
+        clock(moment(cause.began_at), zone, now=now, to_seconds=True), at_least=cause.began_before
     )
+    said = symptoms_in_all(incident) or "no symptom"
+    said = f"{said[0].upper()}{said[1:]}."
     mended = mended_at(cause)
     if incident.ended_at is not None and mended is not None:
         lasted = duration(mended - cause.began_at)

@@ -1,6 +1,7 @@
 """How was the week?"""
 
 from collections.abc import Callable
+from functools import partial
 
 import polars as pl
 import streamlit as st
@@ -34,18 +35,19 @@ try:
     fired = None
     if store:
         places = (view.cluster, *view.sources_beside)
-        fired = store.around(start.timestamp(), end.timestamp(), places)
+        look = partial(store.around, clusters=places)
+        fired = incidents.between(look, start.timestamp(), end.timestamp())
 except AlertingError as error:
     fired = None
     st.error(escape(str(error)), icon=":material/database_off:")
 if fired is not None:
-    parts["incidents"] = view_model.incident_part(incidents.incidents(fired), start, end)
+    parts["incidents"] = view_model.incident_part(fired, start, end)
 with components.guarded():
     late = late_hours.over_objective(view, start, end)
     # Of the whole cluster: whom a part of it is hidden from is not shown how far its history goes.
     first = late.first if view.viewer.sees_all_of(view.cluster) else start
     measured = view_model.measured(first, start, end, zone=view.zone, now=view.now)
-    now_late = late_hours.over_now(view) if back == 0 else []
+    now_late = late_hours.over_now(view) if back == 0 else None
     until = ""
     if late.until is not None and late.until < end:
         until = clock(late.until, view.zone, now=view.now)

@@ -15,14 +15,15 @@ from app.data.context import View
 from app.style.format import count, duration, exact, listing, zone_name
 from app.ui import tables
 from app.ui.alert_list import EVERY_SEVERITY, at_worst, moment, severity_style
-from app.ui.incident_list import symptoms_of
-from app.ui.incidents import Incident, mended_at
+from app.ui.incidents import Incident, mended_at, never_fired
+from app.ui.symptoms import counted
 from app.ui.tables import Column
 from app.ui.time_axis import how_much
 from scaling.advice.follow_up import AdviceOutcome, Followed
 
 WEEK = timedelta(days=7)
 _NAMED = 10
+NOT_YET = "not in the history yet"
 LASTED = "Within this week, until the cause was mended: its alert and symptoms may be over later."
 
 
@@ -35,8 +36,8 @@ class Part:
         nothing: What stands there where no row is.
         note: What must be known to read it.
         total: How many rows there are, where these are a part of them.
-        over: How many groups missed their objective, in the history or at present; None: not known.
-        over_now: How many miss theirs at present.
+        is_known: Whether what has no row was so for no row: else it may not have been measured.
+        over_now: How many groups miss their objective at present.
     """
 
     key: str
@@ -47,7 +48,7 @@ class Part:
     nothing: str
     note: str = ""
     total: int | None = None
-    over: int | None = 0
+    is_known: bool = True
     over_now: int = 0
 
 
@@ -79,15 +80,16 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
 
     Of one that began earlier or goes on, what lies in the week counts.
     """
-    rows = []
+    rows, unseen = [], []
     for one in found:
         began, ended = moment(one.cause.began_at), moment(one.ended_at)
-        if began is None or began >= end or (ended is not None and ended < start):
+        is_inside = one.overlaps(start.timestamp(), end.timestamp())
+        if began is None or not is_inside or never_fired(one.cause):
             continue
-        if one.is_pending:
-            continue
-        cause = as_it_was(one.cause)
+        cause, symptoms = as_it_was(one.cause), counted(one.symptoms)
         inside = min(moment(mended_at(cause)) or end, end) - max(began, start)
+        if cause.began_before:
+            unseen.append(cause.what)
         rows.append(
             {
                 "order": SEVERITIES.index(one.cause.severity),
@@ -96,7 +98,8 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
                 "began": began,
                 "ended": moment(cause.resolved_at),
                 "seconds": max(0.0, inside.total_seconds()),
-                "symptoms": len(symptoms_of(one)),
+                "symptoms": symptoms.fired,
+                "not_fired": symptoms.pending + symptoms.never_fired,
                 "detail": at_worst(cause, is_over=ended is not None),
             }
         )
@@ -106,7 +109,8 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
         schema={
             **{"order": pl.Int64, "severity": pl.List(pl.String)},
             **{"what": pl.String, "began": time, "ended": time},
-            **{"seconds": pl.Float64, "symptoms": pl.Int64, "detail": pl.String},
+            **{"seconds": pl.Float64, "symptoms": pl.Int64, "not_fired": pl.Int64},
+            "detail": pl.String,
         },
     ).sort("order", "seconds", "what", descending=[False, True, False])
     return Part(
@@ -125,62 +129,67 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
             "seconds": Column("lasted", "duration", width=72, help=LASTED),
             "ended": Column("over", "time", unknown="goes on", width=102, help="Of its alert."),
             "detail": Column("how bad", width=324, help="At its worst, of all evaluations."),
-            "symptoms": Column("symptoms", "count", width=80),
+            "symptoms": Column("symptoms", "count", width=80, help="All, whenever they fired."),
+            "not_fired": Column(
+                "never fired", "count", width=90, help="Beside these: pending, now or until over."
+            ),
         },
         noun="causes, the worst first",
         nothing="Nothing fired in this week.",
+        note=f"Began then or before: {listing(unseen, limit=_NAMED)}." if unseen else "",
     )
 
 
 def objective_part(
     late: pl.DataFrame,
-    now_late: Sequence[str] = (),
+    now_late: pl.DataFrame | None = None,
     *,
     until: str = "",
     is_measured: bool = True,
 ) -> Part:
-    """Return for how long each group missed its objective.
+    """Return for how long each group missed its objective, last those that do so only now.
 
     Args:
         late: Rows of ``late_hours.by_group``.
-        now_late: Groups that miss theirs at present: the history follows later.
+        now_late: Rows of ``late_hours.over_now``: the history follows later.
         until: When the history ends, where that is before the week does.
         is_measured: Whether anything of the week was.
     """
-    now = count(len(now_late), "group")
-    names = f"{', '.join(now_late[:_NAMED])}{' …' if len(now_late) > _NAMED else ''}"
-    later = [name for name in now_late if name not in set(late["group"])]
-    over = late.height + len(later)
+    now_late = late.clear() if now_late is None else now_late
+    later = now_late.join(late, on="group", how="anti", maintain_order="left")
+    rows = pl.concat([late, later.cast(late.schema)])
+    names = listing(now_late["group"].to_list(), limit=_NAMED)
     end = f"Counted is until {until}, the last minute of history."
     return Part(
         key="objectives",
         title="Time over objective",
-        rows=late,
+        rows=rows,
         columns={
             "group": Column("group", width=220),
             "objective_seconds": Column("objective", "duration"),
             "over_seconds": Column(
-                "over it for", "duration", help="A minute counts if it was missed for a moment."
+                "over it for",
+                "duration",
+                unknown=NOT_YET,
+                help="A minute counts if it was missed for a moment.",
             ),
             "worst_seconds": Column("worst time lag", "duration"),
             "worst_at": Column("at", "time"),
         },
         noun="groups, the longest first",
-        nothing=f"No time over an objective is in the history yet; {now} now: {names}."
-        if now_late
-        else "Whether a group exceeded its objective is not known."
-        if not is_measured
-        else "No group exceeded its objective, as far as is known.",
-        over=over if over or is_measured else None,
-        over_now=len(now_late),
+        nothing="No group exceeded its objective, as far as is known."
+        if is_measured
+        else "Whether a group exceeded its objective is not known.",
+        is_known=is_measured,
+        over_now=now_late.height,
         note=" ".join(
             text
             for text, is_so in (
                 ("Counted are minutes with a time lag above the objective at some moment.", True),
                 (end, until),
                 ("An hour whose minutes are not kept counts whole.", late["whole_hours"].sum() > 0),
-                (f"Over it now: {names}.", now_late),
-                (f"Not in the history yet: {listing(later)}.", later),
+                (f"Over it now: {names}.", now_late.height),
+                (f"Those that are {NOT_YET} are over it now.", later.height),
                 ("Generated history is in it.", late["is_generated"].any()),
             )
             if is_so
@@ -260,7 +269,7 @@ def advice_part(
 
 
 def headline(parts: Mapping[str, Part], measured: str = "") -> tuple[str, str]:
-    """Return the week in a sentence, and what else there is to say of it.
+    """Return the week in a sentence, and what else there is to say of it: counts are of rows.
 
     Args:
         parts: What is known of the week.
@@ -271,16 +280,17 @@ def headline(parts: Mapping[str, Part], measured: str = "") -> tuple[str, str]:
         said.append(count(parts["incidents"].rows.height, "incident"))
     if "objectives" in parts:
         part = parts["objectives"]
-        late, over, over_now = part.rows, part.over, part.over_now
-        if over is not None:
+        over, over_now = part.rows.height, part.over_now
+        in_history = part.rows.drop_nulls("over_seconds")
+        if over or part.is_known:
             said.append(
                 f"{count(over, 'group')} over {'its' if over == 1 else 'their'} objective"
                 if over
                 else "no group over its objective"
             )
-        if late.height:
-            longest = duration(late["over_seconds"][0])
-            more.append(f"Longest over it: {late['group'][0]}, {longest}.")
+        if in_history.height:
+            longest = duration(in_history["over_seconds"][0])
+            more.append(f"Longest over it: {in_history['group'][0]}, {longest}.")
         if over_now:
             are = "is" if over_now == 1 else "are"
             who = "It is" if over == 1 else f"{exact(over_now)} of them {are}"

@@ -157,6 +157,28 @@ def test_after_a_break_nobody_knows_whether_the_status_held() -> None:
     assert reported == [(-60, False), (-60, False), (650, False)]
 
 
+@pytest.mark.parametrize(
+    ("before", "at_least"),
+    [
+        pytest.param(None, True, id="nobody watched"),
+        pytest.param(Status.UNKNOWN, True, id="it was not known before"),
+        pytest.param(Status.OK, False, id="it was fine before"),
+    ],
+)
+@pytest.mark.parametrize("since", [5.0, None])
+def test_a_status_that_came_while_watched_began_then_and_not_before(
+    before: Status | None, at_least: bool, since: float | None
+) -> None:
+    begin = NOW.timestamp()
+    previous: dict[Table, pl.DataFrame] = {}
+    if before is not None:
+        previous = dict(current_rows(classified(fixed(before, None), begin), (), previous))
+    dated = None if since is None else begin + since
+    stalls = fixed(Status.STALLED, dated, began_before=since is not None)
+    (row,) = current_rows(classified(stalls, begin + 15), (), previous)[GROUP_STATUS].to_dicts()
+    assert row["since_at_least"] is at_least
+
+
 def watched(lake: Lake, evaluator: ClusterEvaluator, present: Present, now: datetime) -> None:
     found = evaluator.evaluate("c", now.timestamp())
     alerts = advanced({}, found, DEFAULT_ALERT_RULES)

@@ -16,6 +16,7 @@ from deltalake import DeltaTable
 from alerting.evaluate.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
 from alerting.evaluate.observations import observe
 from alerting.evaluate.status_history import GroupMemory
+from alerting.evaluate.watched import Watched, watched
 from alerting.inputs import recent_rows
 from alerting.inputs.frames import Frames
 from alerting.inputs.lake_rows import read_range
@@ -193,6 +194,7 @@ def test_statuses_and_alerts_are_those_of_a_full_read(
     alerts: dict[str, Alert] = {}
     wanted_alerts: dict[str, Alert] = {}
     seen: set[str] = set()
+    before: Watched | None = None
     for number, now in steps(lake, seed, polls):
         if number % every:
             continue
@@ -204,7 +206,9 @@ def test_statuses_and_alerts_are_those_of_a_full_read(
             statuses=statuses,
             clear_partitions=memory.clear_partitions("c"),
             seen=observe(full, classify=lambda _, known=statuses: known),  # type: ignore[misc]
+            before=before,
         )
+        before = watched(full, wanted.seen)
         assert _said(found) == _said(wanted), number
         alerts = advanced(alerts, found, DEFAULT_ALERT_RULES)
         wanted_alerts = advanced(wanted_alerts, wanted, DEFAULT_ALERT_RULES)

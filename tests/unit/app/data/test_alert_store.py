@@ -31,8 +31,10 @@ def test_a_look_back_has_all_places_and_symptoms_that_have_not_fired(
     for cluster, alerts in (("c", [broker, pending]), ("rabbit", [queue]), ("west", [other])):
         store.save(cluster, {one.fingerprint: one for one in alerts}, {}, [], 1100.0)
     found = VisibleAlerts(view, store).around(900.0, 1200.0, ["c", "rabbit"])
+    everywhere = VisibleAlerts(view, store).around(900.0, 1200.0)
     store.close()
     assert sorted(one.what for one in found) == ["broker", "queue", "topic"]
+    assert sorted(one.what for one in everywhere) == ["broker", "other", "queue", "topic"]
 
 
 def test_a_look_back_leaves_out_what_was_over_before_and_what_began_later(

@@ -25,24 +25,35 @@ LESS = alert(detail="3 lost", worst=Worst(at=1500.0, value=90.0, detail="90 lost
 
 
 @pytest.mark.parametrize(
-    ("given", "was", "is_now"),
+    ("given", "was", "is_now", "cell"),
     [
-        pytest.param(LESS, "At worst it said: “90 lost”", "3 lost", id="it was worse"),
         pytest.param(
-            replace(LESS, detail="90 lost"), "It said: “90 lost”", "90 lost", id="at the end"
+            *(LESS, "At worst it said: “90 lost”", "3 lost", "“90 lost”, at worst"),
+            id="it was worse",
         ),
-        pytest.param(replace(LESS, worst=None), "It said: “3 lost”", "3 lost", id="not known"),
-        pytest.param(alert(), "", "", id="nothing was said"),
+        pytest.param(
+            *(replace(LESS, detail="90 lost"), "It said: “90 lost”", "90 lost", "“90 lost”"),
+            id="at the end",
+        ),
+        pytest.param(
+            *(replace(LESS, worst=None), "It said: “3 lost”", "3 lost", "“3 lost”"), id="not known"
+        ),
+        pytest.param(alert(), "", "", "", id="nothing was said"),
     ],
 )
 def test_what_is_over_is_told_by_its_worst_and_what_goes_on_as_it_is(
-    given: Alert, was: str, is_now: str
+    given: Alert, was: str, is_now: str, cell: str
 ) -> None:
     assert (how_bad(given, is_over=True), how_bad(given, is_over=False)) == (was, is_now)
-    assert at_worst(given, is_over=True) == was
+    assert at_worst(given, is_over=True) == cell, "a cell begins with its numbers: it may be cut"
     over = replace(given, state=State.RESOLVED, resolved_at=2100.0)
     rows = alert_rows([given, over], datetime.fromtimestamp(2200.0, UTC))
-    assert rows["detail"].to_list() == [is_now, was]
+    assert rows["detail"].to_list() == [is_now, cell]
+
+
+def test_a_begin_that_nobody_saw_is_noted() -> None:
+    rows = alert_rows([alert(), alert(began_before=True)], datetime.fromtimestamp(2200.0, UTC))
+    assert rows["note"].to_list() == ["", "began then or before"]
 
 
 def test_what_never_had_a_value_is_not_drawn() -> None:

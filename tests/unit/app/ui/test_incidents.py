@@ -17,17 +17,16 @@ from alerting.status.descriptions import SCALING_STEP
 from app.data.context import View
 from app.ui.alert_list import OVER_BADGE_STYLES, as_said
 from app.ui.incident_list import (
-    MOST_SYMPTOMS,
     badge_of,
     deadline,
     items,
-    limited,
     loss,
     numbers,
     span,
     timeline_rows,
 )
-from app.ui.incidents import Incident, incidents, of_rows, with_rows
+from app.ui.incidents import Incident, between, incidents, of_rows, with_rows
+from app.ui.symptoms import MOST_SYMPTOMS, limited
 from app.views.alerts.view_model import matching, newest_first
 from config.integrations import RabbitMQSettings
 from lake.schemas.current import GROUP_STATUS, READERS
@@ -39,7 +38,8 @@ WARNING = AlertSeverity.WARNING
 
 def alert(name: str, began: float, ended: float | None = None, **given: Any) -> Alert:
     given = {"fired_at": None if ended is None else began} | given
-    of_all = {"fingerprint": name, "severity": WARNING, "labels": {"cluster": "c"}, "what": name}
+    labels = {"cluster": "c", "broker": name}
+    of_all = {"fingerprint": name, "severity": WARNING, "labels": labels, "what": name}
     return alert_of.alert(started_at=began, resolved_at=ended, **of_all | given)
 
 
@@ -56,8 +56,21 @@ def test_symptoms_stand_under_the_cause_of_their_cause() -> None:
     ("began", "said"),
     [
         pytest.param(alert("dated", 1000.0, since=900.0), "since 00:15", id="dated"),
-        pytest.param(alert("found", 1000.0), "00:16 or before", id="found to be so"),
+        pytest.param(alert("seen", 1000.0), "since 00:16", id="seen to begin"),
+        pytest.param(
+            alert("found", 1000.0, began_before=True), "00:16 or before", id="found to be so"
+        ),
+        pytest.param(
+            alert("first", 1000.0, since=900.0, began_before=True),
+            "00:15 or before",
+            id="so in the first sample",
+        ),
         pytest.param(alert("over", 1000.0, ended=1360.0), "00:16, for\u00a06\u00a0min", id="over"),
+        pytest.param(
+            alert("over", 1000.0, ended=1360.0, began_before=True),
+            "00:16 or before, for\u00a06\u00a0min",
+            id="over, found to be so",
+        ),
     ],
 )
 def test_an_incident_says_since_when_as_the_overview_does(
@@ -179,7 +192,14 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     """Given one set of alerts, then Overview (tables) and Alerts (store) list the same rows."""
     behind = {"labels": {"cluster": "c", "group": "g"}, "check": "falling_behind"}
     store = [
-        alert("g falls behind", 1500.0, since=1400.0, step=SCALING_STEP, **behind),
+        alert(
+            "g falls behind",
+            1500.0,
+            since=1400.0,
+            began_before=True,
+            step=SCALING_STEP,
+            **behind,
+        ),
         alert("broker", 1000.0, severity=AlertSeverity.CRITICAL, check="broker_missing"),
         alert("h stopped", 1200.0, inhibited_by="broker"),
         alert("r loses data soon", 1990.0, state=State.PENDING, check="data_loss_deadline"),
@@ -187,7 +207,7 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
         alert("i stopped", 1300.0, severity=AlertSeverity.CRITICAL, inhibited_by="rack"),
     ]
     group = {"cluster": "c", "group": "g", "status": "STALLED", "evaluated_at": NOW}
-    group |= {"data_loss_at": NOW + timedelta(days=5), "since_at_least": True}
+    group |= {"data_loss_at": NOW + timedelta(days=5), "since_at_least": False}
     groups = pl.DataFrame([group], schema=GROUP_STATUS.polars_schema)
     rows = alert_rows(store, groups, READERS.empty, Frames(cluster="c", now=2000.0, tables={}))
     rows = rows.with_columns(pl.lit("c").alias("cluster"))
@@ -195,6 +215,7 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     of_store = [one for one in incidents(store) if one.ended_at is None]
     listed = items(with_rows(of_store, rows), frame)
     assert items(of_rows(rows), frame) == listed
+    assert [row.when for row in listed if " or before" in row.when] == ["00:23 or before"]
     assert [row.until for row in listed] == [
         *(
             "in c",
@@ -292,6 +313,33 @@ def test_the_timeline_has_a_bar_for_the_cause_and_one_for_all_its_symptoms() -> 
     assert [name.strip() for name in rows["what"]] == ["cause", "↳ 18 symptoms of cause"]
     assert rows["severity"].to_list() == ["critical", "warning"]
     assert (rows["to"][1] - rows["from"][1]).total_seconds() == 40.0
+
+
+def test_an_incident_is_whole_whatever_time_it_is_looked_at_from() -> None:
+    """Given a time within an incident, then its symptoms of before and after are its own, too."""
+    broker = alert("broker", 1000.0, 2000.0)
+    alerts = [
+        broker,
+        *(
+            alert(name, began, ended, inhibited_by="broker")
+            for name, began, ended in (
+                *(("before", 1010.0, 1100.0), ("within", 1400.0, 1600.0)),
+                *(("after", 1900.0, 1950.0), ("outlives", 1990.0, 2300.0)),
+            )
+        ),
+        alert("other", 400.0, 1005.0),
+        alert("later", 2200.0, 2400.0),
+    ]
+
+    def alerts_of(since: float, until: float) -> list[Alert]:
+        ends = [(one, one.resolved_at or 0.0) for one in alerts]
+        return [one for one, ended in ends if one.started_at <= until and ended >= since]
+
+    for since, until in ((1300.0, 1500.0), (900.0, 1050.0), (2250.0, 2260.0), (0.0, 9000.0)):
+        (found,) = (one for one in between(alerts_of, since, until) if one.cause is broker)
+        assert [one.what for one in found.symptoms] == ["before", "within", "after", "outlives"]
+    assert [one.cause.what for one in between(alerts_of, 1300.0, 1500.0)] == ["broker"]
+    assert between(alerts_of, 5000.0, 6000.0) == []
 
 
 def test_the_history_is_newest_first_whatever_is_still_open() -> None:

@@ -161,15 +161,29 @@ def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
             "STOPPED",
             "nobody consumes, 9 messages wait.",
         ),
-        "Falling behind on 4 of 4 partitions: 40/s arrive.": ("FALLING_BEHIND", "40/s arrive."),
-        "Stalled on 1 of 12 partitions (o-7): no commit.": (
-            *("STALLED", "on 1 of 12 partitions (o-7): no commit."),
+        "No commit for 9 min with 4 messages waiting on 1 of 12 partitions (o-7).": (
+            *(
+                "STALLED",
+                "No commit for 9 min with 4 messages waiting on 1 of 12 partitions (o-7).",
+            ),
         ),
-        "42 min 41 s behind with 1,420 messages, falling behind on 4 of 4 partitions: 40/s.": (
-            *("FALLING_BEHIND", "40/s."),
+        "42 min 41 s behind with 1,420 messages, falling behind: 40/s arrive, 30/s consumed; "
+        "behind on 4 of 4 partitions, most on o-1.": (
+            *("FALLING_BEHIND", "40/s arrive, 30/s consumed; most on o-1."),
         ),
-        "1 h 12 min behind with 1 message on 2 of 3 partitions, 15/s more: nobody consumes.": (
-            *("STOPPED", "on 2 of 3 partitions, 15/s more: nobody consumes."),
+        "9 min behind with 20 messages, catching up, drained in 3 min: 1/s arrive, 2/s consumed; "
+        "behind on 2 of 4 partitions, most on o-1.": (
+            "CATCHING_UP",
+            "drained in 3 min: 1/s arrive, 2/s consumed; behind on 2 of 4 partitions, most on o-1.",
+        ),
+        "1 h 12 min behind with 1 message: nobody consumes 2 of 3 partitions, 15/s more arrive.": (
+            *("STOPPED", "nobody consumes 2 of 3 partitions, 15/s more arrive."),
+        ),
+        "2 min behind with 9 messages: nobody consumes 3 of 3 partitions, 15/s more arrive.": (
+            *("STOPPED", "nobody consumes, 15/s more arrive."),
+        ),
+        "Unknown: the newest sample is 5 min old; on 2 of 3 partitions, such as o-1.": (
+            *("UNKNOWN", "the newest sample is 5 min old; on 2 of 3 partitions, such as o-1."),
         ),
         "Keeps up: 3 messages wait.": ("OK", "Keeps up: 3 messages wait."),
     }

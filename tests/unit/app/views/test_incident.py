@@ -12,8 +12,8 @@ from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import AlertSeverity
 from app.style.charts.base import ChartEvent
 from app.ui.changes.events import Event, of_changes
-from app.ui.incident_list import folded, symptoms_of
 from app.ui.incidents import Incident
+from app.ui.symptoms import lines_in_all, symptoms_in_all
 from app.views.incident.lag import DRAWN, courses, figures, groups_of
 from app.views.incident.view_model import (
     after,
@@ -207,6 +207,8 @@ def test_its_sentence_says_when_it_began_and_ended() -> None:
     assert sentence(open_one, at(1120), UTC) == (
         "It began at 00:16:40 and has lasted 2 min. No symptom."
     )
+    unseen = Incident(cause=replace(open_one.cause, began_before=True))
+    assert sentence(unseen, at(1120), UTC).startswith("It began at 00:16:40 or before and has ")
     loses = Incident(cause=replace(open_one.cause, deadline=1120.0 + 7200.0))
     assert sentence(loses, at(1120), UTC).endswith(" At the present rates it loses data in 2 h.")
 
@@ -228,18 +230,20 @@ def test_symptoms_that_are_alike_are_one_row_with_their_names() -> None:
 
 
 def test_a_symptom_that_never_fired_is_told_and_drawn_as_pending() -> None:
-    never = replace(SYMPTOM, fingerprint="n", fired_at=None, detail="1 of 3")
+    labels = {"cluster": "c", "topic": "u"}
+    never = replace(SYMPTOM, fingerprint="n", fired_at=None, detail="1 of 3", labels=labels)
     incident = Incident(cause=CAUSE, symptoms=(SYMPTOM, never))
     assert {"symptom", "pending"} <= {step.kind for step in steps(incident, (), {})}
     assert bars(incident, at(2000))["severity"].to_list() == ["critical", "warning", "pending"]
-    assert symptoms_of(incident)[1] == f"{never.what}: 1 of 3 (was pending)"
+    assert lines_in_all(incident)[1] == f"{never.what}: 1 of 3 (never fired)"
+    assert sentence(incident, at(2000), UTC).endswith(" 1 symptom, and 1 that never fired.")
     # Two rules may say the same: it fired if one did.
     twice = replace(incident, symptoms=(never, replace(never, fingerprint="m", fired_at=1010.0)))
-    assert symptoms_of(twice) == [f"{never.what}: 1 of 3"]
+    assert lines_in_all(twice) == [f"{never.what}: 1 of 3"]
 
 
 def test_symptoms_from_before_count_as_those_of_the_list_do() -> None:
-    early = replace(SYMPTOM, fingerprint="e", started_at=745.0, what="t lost")
+    early = replace(SYMPTOM, fingerprint="e", started_at=745.0, check="under_min_isr")
     # Sections are polled one by one: it may be dated a little earlier.
     late = replace(SYMPTOM, started_at=950.0)
     incident = Incident(cause=CAUSE, symptoms=(early, late))
@@ -249,7 +253,7 @@ def test_symptoms_from_before_count_as_those_of_the_list_do() -> None:
     # Two rules may say the same of one thing: lists have one line for it.
     twice = replace(incident, symptoms=(*incident.symptoms, replace(late, fingerprint="z")))
     assert sentence(twice, at(2000), UTC) == said
-    assert folded(len(symptoms_of(twice))) == "2 symptoms"
+    assert symptoms_in_all(twice) == "2 symptoms, 1 of them from before"
 
 
 def test_what_is_over_is_told_as_what_was() -> None:

@@ -56,6 +56,7 @@ def test_causes_come_first_with_their_symptoms_below_them(view: View) -> None:
             {"fingerprint": "cause", "severity": "critical"},
             {
                 **{"fingerprint": "the same of two rules", "what": "symptom is late"},
+                "labels": [{"key": "group", "value": "symptom"}],
                 **{"inhibited_by": "cause", "severity": "critical"},
             },
             {"fingerprint": "orphan", "inhibited_by": "gone", "severity": "info"},
@@ -71,11 +72,10 @@ def test_causes_come_first_with_their_symptoms_below_them(view: View) -> None:
     )
     names = [one.cause.fingerprint for one in found]
     assert names == ["loses", "cause", "new", "old", "watch", "orphan", "mends", "may fire"]
-    assert incident_list.symptoms_of(found[1]) == ["symptom is late: why"]
     row = incident_list.items(found, at_start(view), stored=False)[1]
     assert row.link is not None
     assert (row.link.page, row.link.parameters["group"]) == ("group", "cause")
-    assert row.more == ["symptom is late: why"]
+    assert (row.more_label, row.more) == ("1 symptom now", ["symptom is late: why"])
 
 
 def test_clusters_are_counted_as_their_overviews_count() -> None:

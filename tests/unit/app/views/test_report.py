@@ -17,7 +17,7 @@ from app.data import present
 from app.data.context import View
 from app.data.late_hours import by_group, first_minute_between, over_now, over_objective
 from app.ui.incidents import Incident
-from app.ui.tables import csv
+from app.ui.tables import csv, texts
 from app.views.report import view_model
 from lake.schemas.tables import CLUSTER_HISTORY, CONTRIBUTORS, GROUP_HISTORY, RECOMMENDATIONS
 from scaling.advice.follow_up import AdviceOutcome, Followed
@@ -52,6 +52,16 @@ def by_group_of(
         },
     )
     return by_group(hours, objective)
+
+
+def now_late(*groups: str) -> pl.DataFrame:
+    """Return groups that are late now, as ``late_hours.over_now`` does."""
+    rows = [
+        {"group": name, "objective_seconds": 10.0, "over_seconds": None, "whole_hours": 0}
+        | {"worst_seconds": 50.0, "worst_at": END, "is_generated": False}
+        for name in groups
+    ]
+    return pl.DataFrame(rows, schema=by_group_of().schema)
 
 
 def test_a_week_begins_seven_days_before_it_ends() -> None:
@@ -197,7 +207,7 @@ def test_that_no_group_was_late_is_said_of_what_was_measured_alone() -> None:
     assert part.nothing == "Whether a group exceeded its objective is not known."
     none = view_model.incident_part([], START, END)
     assert view_model.headline({"incidents": none, "objectives": part})[0] == "0 incidents"
-    late = view_model.objective_part(by_group_of(), ["slow"], is_measured=False)
+    late = view_model.objective_part(by_group_of(), now_late("slow"), is_measured=False)
     assert view_model.headline({"objectives": late})[0] == "1 group over its objective"
 
 
@@ -322,7 +332,7 @@ def test_the_document_says_of_which_zone_its_clock_times_are() -> None:
 
 
 def test_the_headline_says_what_is_known_in_a_short_sentence() -> None:
-    late = view_model.objective_part(by_group_of(hour("a" * 200, 1, 90.0)), ["a", "b"])
+    late = view_model.objective_part(by_group_of(hour("a" * 200, 1, 90.0)), now_late("a", "b"))
     none = view_model.incident_part([], START, END)
     said, more = view_model.headline({"incidents": none, "objectives": late})
     assert said == "0 incidents, 3 groups over their objective", "one count"
@@ -335,13 +345,24 @@ def test_a_group_that_is_late_now_is_said_although_its_hour_is_not_in_the_histor
     assert view_model.headline({"objectives": view_model.objective_part(nothing)}) == (
         *("No group over its objective", ""),
     )
-    part = view_model.objective_part(nothing, ["slow"])
+    part = view_model.objective_part(nothing, now_late("slow"))
     assert view_model.headline({"objectives": part}) == (
         *("1 group over its objective", "It is over it now."),
     )
-    assert part.nothing.endswith("1 group now: slow.")
-    more = view_model.objective_part(by_group_of(hour("fast", 1, 90.0)), ["fast", "slow"])
-    assert "Over it now: fast, slow. Not in the history yet: slow." in more.note
+    more = view_model.objective_part(
+        by_group_of(hour("fast", 1, 90.0)), now_late("fast", "slow", "slower")
+    )
+    assert "Over it now: fast, slow and slower." in more.note
+    assert "Those that are not in the history yet are over it now." in more.note
+    said, detail = view_model.headline({"objectives": more})
+    assert said.startswith(f"{more.rows.height} groups over"), "the table has all that are counted"
+    assert detail == "Longest over it: fast, 1 h. 3 of them are over it now."
+    written = [row[:3] for row in texts(more.rows, more.columns, cast(View, Frame()))]
+    assert written == [
+        ("fast", "10 s", "1 h"),
+        ("slow", "10 s", "not in the history yet"),
+        ("slower", "10 s", "not in the history yet"),
+    ]
 
 
 def test_who_is_over_the_objective_now_is_told_by_the_present(
@@ -352,10 +373,18 @@ def test_who_is_over_the_objective_now_is_told_by_the_present(
         {
             "group": ["well", "unknown", "late", "later", "alike"],
             "time_lag_seconds": [wanted, None, wanted + 1, wanted + 2, wanted + 1],
+            "evaluated_at": [view.now] * 5,
         }
     )
     monkeypatch.setattr(present, "rows", lambda view, table: groups)
-    assert over_now(view) == ["later", "alike", "late"]
+    found = over_now(view)
+    assert found["group"].to_list() == ["later", "alike", "late"]
+    assert found.row(0, named=True) == {
+        **{"group": "later", "objective_seconds": wanted, "over_seconds": None},
+        **{"whole_hours": 0, "worst_seconds": wanted + 2, "worst_at": view.now},
+        "is_generated": False,
+    }
+    assert found.schema == by_group_of().schema, "rows of one table"
 
 
 def test_an_incident_is_named_by_what_it_was_while_it_catches_up() -> None:
@@ -372,7 +401,7 @@ def test_an_incident_is_named_by_what_it_was_while_it_catches_up() -> None:
     ("ended", "said"),
     [
         pytest.param(None, "3 lost.", id="it goes on"),
-        pytest.param(END.timestamp(), "It said: “3 lost.”", id="it is over"),
+        pytest.param(END.timestamp(), "“3 lost.”", id="it is over"),
     ],
 )
 def test_how_bad_an_incident_is_says_it_at_its_worst(ended: float | None, said: str) -> None:
@@ -383,7 +412,7 @@ def test_how_bad_an_incident_is_says_it_at_its_worst(ended: float | None, said: 
         part = view_model.incident_part([Incident(cause=cause)], START, END)
         return str(part.rows["detail"].item())
 
-    assert detail_of(replace(loses, worst=worst)) == "At worst it said: “90 lost.”"
+    assert detail_of(replace(loses, worst=worst)) == "“90 lost.”, at worst"
     assert detail_of(replace(loses, worst=replace(worst, detail="3 lost."))) == said
 
 
@@ -394,7 +423,26 @@ def test_what_may_never_fire_is_no_incident() -> None:
 
 def test_symptoms_count_as_in_lists_of_incidents() -> None:
     began = START.timestamp()
-    twice = tuple(alert(name, began, what="t under-replicated", detail="") for name in ("a", "b"))
-    one = Incident(cause=alert("broker", began), symptoms=twice)
+    labels = {"cluster": "c", "topic": "t"}
+    twice = tuple(alert(name, began, labels=labels) for name in ("a", "b"))
+    never = alert("never", began, ended=began + 60, fired_at=None)
+    one = Incident(cause=alert("broker", began), symptoms=(*twice, never))
     part = view_model.incident_part([one], START, END)
-    assert part.rows["symptoms"].to_list() == [1]
+    assert part.rows.select("symptoms", "not_fired").row(0) == (1, 1)
+    assert list(part.columns)[-2:] == ["symptoms", "not_fired"], "looked up less"
+
+
+def test_what_never_fired_is_no_incident_of_the_week() -> None:
+    never = alert("never", START.timestamp(), ended=END.timestamp() - 60, fired_at=None)
+    assert view_model.incident_part([Incident(cause=never)], START, END).rows.is_empty()
+
+
+def test_the_week_says_whose_begin_nobody_saw() -> None:
+    unseen, seen = (
+        Incident(cause=alert(name, START.timestamp(), began_before=name == "unseen"))
+        for name in ("unseen", "seen")
+    )
+    assert view_model.incident_part([unseen, seen], START, END).note == (
+        "Began then or before: unseen."
+    )
+    assert view_model.incident_part([seen], START, END).note == ""

@@ -1,0 +1,136 @@
+"""The symptoms of an incident: how many it has, in numbers, in words and as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from alerting.rules.folding import as_it_was
+from alerting.rules.lifecycle import Alert, State
+from app.style.format import count, thin
+from app.ui.incidents import Incident, is_before, never_fired
+
+MOST_SYMPTOMS = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymptomCount:
+    """How many symptoms there are, each thing that is wrong once.
+
+    Attributes:
+        fired: The number of symptoms: those that fired, whether they go on or are over.
+        now: Those of them that go on.
+        pending: What is pending: it may fire yet.
+        never_fired: What was pending, and was over before it fired.
+    """
+
+    fired: int = 0
+    now: int = 0
+    pending: int = 0
+    never_fired: int = 0
+
+
+def counted(symptoms: Iterable[Alert]) -> SymptomCount:
+    """Count symptoms: the one answer to how many an incident has, on all pages."""
+    once = each_once(symptoms)
+    fired = [one for one in once if not never_fired(one)]
+    pending = sum(1 for one in once if one.state is State.PENDING)
+    return SymptomCount(
+        fired=len(fired),
+        now=sum(1 for one in fired if one.state is State.FIRING),
+        pending=pending,
+        never_fired=len(once) - len(fired) - pending,
+    )
+
+
+def each_once(symptoms: Iterable[Alert]) -> list[Alert]:
+    """Return an alert for each thing that is wrong: rules may say the same, and it may come back.
+
+    It is one that fires, else one that fired, else one that is pending; of these the newest.
+    """
+    found: dict[tuple[str, frozenset[tuple[str, str]]], Alert] = {}
+    for one in sorted(symptoms, key=lambda one: one.began_at):
+        thing = one.check, frozenset(one.labels.items())
+        if thing not in found or _certainty(one) >= _certainty(found[thing]):
+            found[thing] = one
+    return list(found.values())
+
+
+def _certainty(one: Alert) -> int:
+    if never_fired(one):
+        return 1 if one.state is State.PENDING else 0
+    return 3 if one.state is State.FIRING else 2
+
+
+def symptoms_now(one: Incident) -> str:
+    """Say how many symptoms go on: ``5 symptoms now, and 2 pending``; nothing where none does."""
+    found = counted(one.symptoms)
+    if not found.now and not found.pending:
+        return ""
+    return _listed([f"{_number(found.now)} now"], [(found.pending, "pending")])
+
+
+def symptoms_in_all(one: Incident) -> str:
+    """Say how many symptoms an incident has had: ``7 symptoms, and 3 that never fired``.
+
+    Of one that goes on, how many do: ``7 symptoms, 5 of them now, and 2 pending``. Nothing where it
+    has had none.
+    """
+    found = counted(one.symptoms)
+    if not one.symptoms:
+        return ""
+    said = [_number(found.fired)]
+    if one.ended_at is None and found.fired:
+        if found.now == found.fired:
+            said = [f"{said[0]} now"]
+        else:
+            said.append(f"{found.now or 'none'} of them now")
+    before = counted(each for each in one.symptoms if is_before(one.cause, each)).fired
+    if before:
+        said.append(f"{before} of them from before")
+    beside = [(found.pending, "pending"), (found.never_fired, "that never fired")]
+    return _listed(said, beside)
+
+
+def _number(fired: int) -> str:
+    return count(fired, "symptom") if fired else "no symptom"
+
+
+def _listed(said: Sequence[str], beside: Iterable[tuple[int, str]]) -> str:
+    """Write numbers in a row, what is no symptom at its end: it is never added to their number."""
+    others = [f"{number} {what}" for number, what in beside if number]
+    return ", ".join([*said, *others[:-1], *(f"and {last}" for last in others[-1:])])
+
+
+def lines_now(one: Incident) -> list[str]:
+    """Return a line for each symptom that goes on."""
+    return _lines(each for each in each_once(one.symptoms) if each.state is not State.RESOLVED)
+
+
+def lines_in_all(one: Incident) -> list[str]:
+    """Return a line for each symptom that there was."""
+    return _lines(each_once(one.symptoms))
+
+
+def _lines(symptoms: Iterable[Alert]) -> list[str]:
+    """Write symptoms by what they were: several of one group may be mended alike."""
+    return limited(
+        [
+            thin(f"{as_it_was(each).what}: {each.detail}")
+            + (
+                " (pending)"
+                if each.state is State.PENDING
+                else " (never fired)"
+                if never_fired(each)
+                else ""
+            )
+            for each in symptoms
+        ]
+    )
+
+
+def limited(lines: Sequence[str]) -> list[str]:
+    """Return the first lines, and how many more there are."""
+    if len(lines) <= MOST_SYMPTOMS:
+        return list(lines)
+    return [*lines[:MOST_SYMPTOMS], f"and {len(lines) - MOST_SYMPTOMS} more"]
