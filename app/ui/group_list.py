@@ -152,15 +152,15 @@ def with_brief_reasons(groups: pl.DataFrame) -> pl.DataFrame:
 
 
 def _briefly(word: str, reason: str) -> str:
-    reason = _OF_ALL.sub("", _HOW_LATE.sub("", reason))
-    if not reason.lower().startswith(word.lower()):
-        return reason
-    return reason[len(word) :].lstrip(",: ")
+    reason = _HOW_LATE.sub("", reason)
+    if reason.lower().startswith(word.lower()):
+        reason = reason[len(word) :].lstrip(",: ")
+    return _OF_ALL.sub("", reason)
 
 
 _HOW_LATE = re.compile(r"^\d[\d\w ]* behind with [\d,]+ messages?[,:]? ")
 _OF_ALL = re.compile(
-    r"(?<=nobody consumes) (\d+) of \1 partitions?|behind on (\d+) of \2 partitions?, "
+    r"(?<=nobody consumes) (\d+) of \1 partitions?|(?:behind )?on (\d+) of \2 partitions?, (?=most)"
 )
 
 

@@ -167,14 +167,19 @@ def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
                 "No commit for 9 min with 4 messages waiting on 1 of 12 partitions (o-7).",
             ),
         ),
-        "42 min 41 s behind with 1,420 messages, falling behind: 40/s arrive, 30/s consumed; "
-        "behind on 4 of 4 partitions, most on o-1.": (
-            *("FALLING_BEHIND", "40/s arrive, 30/s consumed; most on o-1."),
+        "42 min 41 s behind with 1,420 messages, falling behind on 4 of 4 partitions, most on "
+        "o-1: 40/s arrive, 30/s consumed.": (
+            *("FALLING_BEHIND", "most on o-1: 40/s arrive, 30/s consumed."),
         ),
-        "9 min behind with 20 messages, catching up, drained in 3 min: 1/s arrive, 2/s consumed; "
-        "behind on 2 of 4 partitions, most on o-1.": (
+        "1 min behind with 20 messages, falling behind on 1 of 4 partitions, most on o-1: 4/s "
+        "arrive there, 3/s consumed.": (
+            "FALLING_BEHIND",
+            "on 1 of 4 partitions, most on o-1: 4/s arrive there, 3/s consumed.",
+        ),
+        "9 min behind with 20 messages, catching up, drained in 3 min; behind on 4 of 4 "
+        "partitions, most on o-1: 1/s arrive, 2/s consumed.": (
             "CATCHING_UP",
-            "drained in 3 min: 1/s arrive, 2/s consumed; behind on 2 of 4 partitions, most on o-1.",
+            "drained in 3 min; most on o-1: 1/s arrive, 2/s consumed.",
         ),
         "1 h 12 min behind with 1 message: nobody consumes 2 of 3 partitions, 15/s more arrive.": (
             *("STOPPED", "nobody consumes 2 of 3 partitions, 15/s more arrive."),
