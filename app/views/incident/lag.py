@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import polars as pl
 
@@ -106,10 +106,12 @@ def courses(history: pl.DataFrame, groups: Sequence[str]) -> Courses:
     return Courses(frame=frame, names=names, others=others, unknown=unknown, is_time=is_time)
 
 
-def figures(found: Courses, began: datetime) -> list[tuple[str, str, str, str, str]]:
+def figures(
+    found: Courses, began: datetime, step: timedelta
+) -> list[tuple[str, str, str, str, str]]:
     """Return for each group its name, and its lag when it began, at most, when, and at the end."""
     return [
-        (name, *extremes(found.frame, str(place), began, found.written))
+        (name, *extremes(found.frame, str(place), began, step, found.written))
         for place, name in enumerate(found.names)
     ]
 
@@ -118,6 +120,7 @@ def extremes(
     course: pl.DataFrame,
     column: str,
     began: datetime,
+    step: timedelta,
     written: Callable[[float | None], str],
 ) -> tuple[str, str, str, str]:
     """Return what a value was when an incident began, at most, when, and at the end.
@@ -126,10 +129,12 @@ def extremes(
         course: Rows of ``time`` and the value, known at least once.
         column: The value.
         began: When the incident began.
+        step: From one row to the next: a row is of what came after its time, and that in which the
+            incident began is not of before.
         written: Writes a value.
     """
     known = course.select(TIME, pl.col(column).alias("value")).drop_nulls()
-    before = known.filter(pl.col(TIME) <= began)["value"].to_list()
+    before = known.filter(pl.col(TIME) + step <= began)["value"].to_list()
     values = known["value"].to_list()
     at = known[TIME][values.index(max(values))]
     first, highest, last = map(written, (before[-1] if before else None, max(values), values[-1]))

@@ -1,6 +1,7 @@
 """What began when, what followed, what was changed just before, and when it ended."""
 
 from dataclasses import replace
+from datetime import timedelta
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -262,6 +263,7 @@ with st.expander("Share it"):
         found,
         view.now,
         link,
+        spacing=timedelta(seconds=chosen.range.step_seconds),
         at_risk=None if at_risk is None else at_risk.frame,
         late=late,
     )

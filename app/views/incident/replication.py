@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import polars as pl
 
@@ -24,9 +24,11 @@ def is_known(course: pl.DataFrame) -> bool:
     return bool(course["under_replicated"].count())
 
 
-def figures(course: pl.DataFrame, began: datetime) -> list[tuple[str, str, str, str, str]]:
+def figures(
+    course: pl.DataFrame, began: datetime, step: timedelta
+) -> list[tuple[str, str, str, str, str]]:
     """Return how many partitions were at risk: the kind, then as ``lag.figures`` does of lag."""
     return [
-        (partition_risk.COUNTS[name], *extremes(course, name, began, exact))
+        (partition_risk.COUNTS[name], *extremes(course, name, began, step, exact))
         for name in partition_risk.seen(course)
     ]

@@ -334,6 +334,7 @@ def markdown(
     now: datetime,
     link: str,
     *,
+    spacing: timedelta,
     at_risk: pl.DataFrame | None = None,
     late: lag.Courses | None = None,
 ) -> str:
@@ -344,6 +345,7 @@ def markdown(
         found: What happened.
         now: The present.
         link: The address of its page.
+        spacing: From one row to the next of what follows.
         at_risk: History of the cluster's partitions at risk, where the page draws it.
         late: How late its groups were.
     """
@@ -363,10 +365,10 @@ def markdown(
         cells = (f"{step.at:%Y-%m-%d %H:%M:%S}", after(step.at, began), step.kind)
         lines.append(f"| {' | '.join((*cells, _portable(step.what), _portable(step.detail)))} |")
     if at_risk is not None and replication.is_known(at_risk):
-        lines += _table(("partitions", "number"), replication.figures(at_risk, began))
+        lines += _table(("partitions", "number"), replication.figures(at_risk, began, spacing))
     if late is not None and late.names:
         name = "time lag" if late.is_time else "lag"
-        lines += _table(("group", name), lag.figures(late, began))
+        lines += _table(("group", name), lag.figures(late, began, spacing))
         lines += ["", _portable(late.rest)] if late.rest else []
     return "\n".join(lines) + "\n"
 

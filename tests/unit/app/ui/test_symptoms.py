@@ -21,7 +21,7 @@ from app.ui.symptoms import symptoms_now as now
 from app.views.incident.view_model import sentence
 from app.views.overview.view_model import headline
 from app.views.report.view_model import incident_part
-from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS
+from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, READERS
 from tests.unit.app.ui.test_incidents import NOW, alert
 
 BEGAN = 1000.0
@@ -110,7 +110,9 @@ def test_all_pages_have_the_same_number_of_symptoms(view: View) -> None:
     frame = replace(view, now=NOW)
     alerts = [BROKER, *EVERY]
     (stored,) = incidents(alerts)
-    rows = alert_rows(alerts, GROUP_STATUS.empty, Frames(cluster="c", now=2000.0, tables={}))
+    rows = alert_rows(
+        alerts, GROUP_STATUS.empty, READERS.empty, Frames(cluster="c", now=2000.0, tables={})
+    )
     (written,) = of_rows(rows.with_columns(pl.lit("c").alias("cluster")))
 
     listed = [items([one], frame)[0] for one in (stored, written)]

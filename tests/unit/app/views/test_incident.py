@@ -14,6 +14,7 @@ from app.style.charts.base import ChartEvent
 from app.ui.changes.events import Event, of_changes
 from app.ui.incidents import Incident
 from app.ui.symptoms import lines_in_all, symptoms_in_all
+from app.views.incident import replication
 from app.views.incident.lag import DRAWN, courses, figures, groups_of
 from app.views.incident.view_model import (
     after,
@@ -149,7 +150,7 @@ def test_what_is_mended_is_named_and_coloured_by_what_it_was_and_told_by_what_is
     assert was.symptoms == (SYMPTOM,)
     assert bars(was, at(2000))["severity"].to_list() == ["critical", "warning"]
     assert told(incident) == ("g is catching up: 10 wait", "Wait.")
-    text = markdown(incident, steps(was, (), {}), at(2000), "http://h")
+    text = markdown(incident, steps(was, (), {}), at(2000), "http://h", spacing=STEP)
     assert text.startswith("# g stopped\n\ng is catching up\\: 10 wait\n")
     over = replace(MENDED, state=State.RESOLVED, resolved_at=1360.0)
     assert told(Incident(cause=over)) == ("It said: “900 wait”", "It was advised: Start it.")
@@ -312,6 +313,7 @@ def test_one_of_a_broker_or_the_cluster_is_about_the_groups_that_follow_from_it(
         assert groups_of(Incident(cause=first, symptoms=tuple(symptoms[:1])), GROUPS) == []
 
 
+STEP = timedelta(minutes=1)
 RISK = pl.DataFrame(
     {
         "time": [at(second) for second in (960, 1020, 1080, 1140)],
@@ -320,6 +322,16 @@ RISK = pl.DataFrame(
         "offline": [0, 1, None, 0],
     }
 )
+
+
+def test_the_minute_in_which_an_incident_began_is_not_of_before() -> None:
+    """The broker was lost half a minute into it: what was at risk then came of that."""
+    began = at(1050)
+    assert replication.figures(RISK, began, STEP)[0] == (
+        *("under-replicated", "0", "54"),
+        *("1970-01-01 00:17:00 UTC", "12"),
+    )
+    assert replication.figures(RISK, at(1000), STEP)[0][1] == "unknown"
 
 
 def _late(**values: tuple[list[float | None], list[int | None]]) -> pl.DataFrame:
@@ -348,7 +360,7 @@ def test_the_groups_furthest_behind_are_drawn_and_the_others_named() -> None:
     assert len(found.names) == DRAWN
     assert found.rest == "The 5 furthest behind of 7 groups; less: g0. Not known: g6."
     assert found.frame["0"].to_list() == [1.0, 300.0]
-    first = figures(found, at(1000))[0]
+    first = figures(found, at(1020), STEP)[0]
     assert first == ("g5", "1 s", "5 min", "1970-01-01 00:17:00 UTC", "5 min")
 
 
@@ -356,7 +368,7 @@ def test_messages_are_drawn_where_the_time_lag_of_a_group_is_not_known() -> None
     found = courses(_late(a=([3.0, None], [5, 6]), b=([None, None], [7, None])), ["a", "b"])
     assert (found.is_time, list(found.names), found.rest) == (False, ["a", "b"], "")
     assert found.frame["1"].to_list() == [7, None]
-    assert [row[1:3] for row in figures(found, at(900))] == [
+    assert [row[1:3] for row in figures(found, at(900), STEP)] == [
         ("unknown", "6 messages"),
         ("unknown", "7 messages"),
     ]
@@ -375,7 +387,9 @@ def test_its_history_is_read_at_a_grain_that_suits_it_and_up_to_now_while_it_goe
 def test_the_markdown_is_whole_and_takes_no_text_of_others_as_markup() -> None:
     late = courses(_late(**{"a|<i>": ([3.0, 90.0], [5, 6])}), ["a|<i>", "gone"])
     found = steps(INCIDENT, of_changes(CHANGES), {})
-    text = markdown(INCIDENT, found, at(2000), "http://h/incident", at_risk=RISK, late=late)
+    text = markdown(
+        *(INCIDENT, found, at(2000), "http://h/incident"), spacing=STEP / 2, at_risk=RISK, late=late
+    )
     assert text.startswith("# Broker 2 is missing\n")
     assert "It began at 00:16:40, ended at 00:22:40 and lasted 6 min." in text
     assert "| 1970-01-01 00:16:50 | +10 s | symptom |" in text
