@@ -303,7 +303,10 @@ with components.section(
             if reason:
                 st.caption(f":violet[Settings of brokers: {escape(reason)}]")
             elif drift.is_empty():
-                components.nothing("All brokers have the same settings.", icon=":material/check:")
+                components.nothing(
+                    "All brokers that could be asked have the same settings.",
+                    icon=":material/check:",
+                )
             else:
                 tables.show(
                     drift,

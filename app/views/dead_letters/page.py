@@ -215,8 +215,8 @@ with components.guarded():
                     height=230,
                 ),
                 key="letters-exceptions",
-                alt=f"Arrivals in {row['name']} by exception, over time: "
-                f"mostly {row['top_reason'] or 'unknown'}",
+                alt=f"Arrivals in {row['name']} by exception, over time"
+                + (f": mostly {row['top_reason']}" if row["top_reason"] else ""),
             )
 with (
     right,
