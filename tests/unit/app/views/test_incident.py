@@ -14,7 +14,6 @@ from app.style.charts.base import ChartEvent
 from app.ui.changes.events import Event, of_changes
 from app.ui.incidents import Incident
 from app.ui.symptoms import lines_in_all, symptoms_in_all
-from app.views.incident import replication
 from app.views.incident.lag import DRAWN, courses, figures, groups_of
 from app.views.incident.view_model import (
     after,
@@ -322,16 +321,6 @@ RISK = pl.DataFrame(
         "offline": [0, 1, None, 0],
     }
 )
-
-
-def test_the_minute_in_which_an_incident_began_is_not_of_before() -> None:
-    """The broker was lost half a minute into it: what was at risk then came of that."""
-    began = at(1050)
-    assert replication.figures(RISK, began, STEP)[0] == (
-        *("under-replicated", "0", "54"),
-        *("1970-01-01 00:17:00 UTC", "12"),
-    )
-    assert replication.figures(RISK, at(1000), STEP)[0][1] == "unknown"
 
 
 def _late(**values: tuple[list[float | None], list[int | None]]) -> pl.DataFrame:
