@@ -6,13 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from alerting.checks.loss_deadline import (
     deleted_within_objective,
-    kept_by_topic,
     next_loss,
     next_losses,
     retentions_of,
 )
 from alerting.checks.model import Check, CheckInput, CheckResult, check
-from alerting.checks.retention_deadline import Retention
 from alerting.inputs.windows import GroupKey
 from alerting.status.descriptions import (
     MISSES_OBJECTIVE,
@@ -144,13 +142,14 @@ def _step(given: CheckInput, key: GroupKey, found: GroupStatus) -> str:
     step = _words(given, key, found).step
     if found.status is not Status.LOSING_DATA:
         return step
-    return _and_objective(step, found, kept_by_topic(given.frames.last(TOPICS)))
+    return _and_objective(given, step, found)
 
 
-def _and_objective(step: str, found: GroupStatus, kept: Mapping[str, Retention]) -> str:
+def _and_objective(given: CheckInput, step: str, found: GroupStatus) -> str:
     """Add to a step against a loss that the group's objective lets messages be deleted."""
     topics = {part.topic for part in found.partitions if part.subscribed}
-    return f"{step} {deleted_within_objective(found.objective_seconds, kept, topics)}".rstrip()
+    too_short = deleted_within_objective(found.objective_seconds, given.kept, topics)
+    return f"{step} {too_short}".rstrip()
 
 
 def _related(found: GroupStatus) -> dict[str, str]:
@@ -311,7 +310,7 @@ def data_loss_deadline(given: CheckInput) -> Iterable[CheckResult]:
                 # What it loses already has no time to come.
                 deadline=None if is_losing else given.frames.now + left,
                 cause=words.cause or "It is nearly as late as retention is long.",
-                step=_and_objective(step, found, retentions.by_topic),
+                step=_and_objective(given, step, found),
                 page="group",
                 status=found.status.value,
                 related=_related(found),

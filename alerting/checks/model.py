@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import polars as pl
 
+from alerting.checks.loss_deadline import kept_by_topic
+from alerting.checks.retention_deadline import Retention
 from alerting.inputs.frames import Frames
 from alerting.inputs.sources import section_states
 from alerting.inputs.windows import GroupKey
@@ -121,6 +123,11 @@ class CheckInput:
     def topics(self) -> Mapping[str, Mapping[str, Any]]:
         """The newest row of each topic."""
         return _by(self.frames.last(TOPICS), "topic", "retention_seconds", "unknown_reason")
+
+    @cached_property
+    def kept(self) -> Mapping[str, Retention]:
+        """What each topic keeps."""
+        return kept_by_topic(self.frames.last(TOPICS))
 
     @cached_property
     def partitions(self) -> pl.DataFrame:

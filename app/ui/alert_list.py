@@ -130,16 +130,22 @@ def at_worst(alert: Alert, *, is_over: bool) -> str:
 
     It is of one evaluation, in quotation marks: such numbers do not add up to a total.
     """
-    if alert.worst is not None and alert.worst.detail != alert.detail:
-        return f"“{alert.worst.detail}”, at worst"
+    if worst := _worse_than_last(alert):
+        return f"“{worst}”, at worst"
     return f"“{alert.detail}”" if is_over and alert.detail else alert.detail
 
 
 def how_bad(alert: Alert, *, is_over: bool) -> str:
     """Return how bad something is; of what is over, how bad it was at its worst."""
-    if is_over and alert.worst is not None and alert.worst.detail != alert.detail:
-        return f"At worst it said: “{alert.worst.detail}”"
+    if is_over and (worst := _worse_than_last(alert)):
+        return f"At worst it said: “{worst}”"
     return as_said(alert.detail, is_over=is_over)
+
+
+def _worse_than_last(alert: Alert) -> str:
+    """Return what was said of something at its worst; nothing where it is what was said last."""
+    worst = alert.worst
+    return "" if worst is None or worst.detail == alert.detail else worst.detail
 
 
 def moment(at: float | None) -> datetime | None:
