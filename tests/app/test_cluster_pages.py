@@ -155,20 +155,28 @@ def test_health_names_failing_sections_and_what_to_do(open_page: Open, filled: P
     assert "see Brokers and replication" in texts(test)
 
 
+def all_collected(
+    filled: Path,
+    folder: Path,
+    with_more: Callable[[pl.DataFrame], pl.DataFrame] = lambda rows: rows,
+) -> Path:
+    """Copy a lake, with those sections of its newest poll alone that did not fail, and more."""
+    shutil.copytree(filled, folder)
+    lake = Lake(load(folder / "headroom.yaml").lake)
+    rows = with_more(lake.read(COLLECTIONS, cluster=CLUSTER).filter(pl.col("status") == "ok"))
+    newest = pl.col("observed_at").max().over("section") == pl.col("observed_at").max()
+    write_deltalake(lake.uri(COLLECTIONS), rows.filter(newest).to_arrow(), mode="overwrite")
+    return folder
+
+
 def test_health_names_log_directories_of_a_missing_broker(
     open_page: Open, filled: Path, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "disks"
-    shutil.copytree(filled, folder)
-    lake = Lake(load(folder / "headroom.yaml").lake)
-    rows = lake.read(COLLECTIONS, cluster=CLUSTER).filter(pl.col("status") == "ok")
-    disks = rows.filter(pl.col("section") == "brokers").with_columns(
-        section=pl.lit("log_directories")
-    )
-    newest = pl.col("observed_at").max().over("section") == pl.col("observed_at").max()
-    told = pl.concat([rows, disks]).filter(newest)
-    write_deltalake(lake.uri(COLLECTIONS), told.to_arrow(), mode="overwrite")
-    test = open_page(folder, "health")
+    def with_disks(rows: pl.DataFrame) -> pl.DataFrame:
+        brokers = rows.filter(pl.col("section") == "brokers")
+        return pl.concat([rows, brokers.with_columns(section=pl.lit("log_directories"))])
+
+    test = open_page(all_collected(filled, tmp_path / "disks", with_disks), "health")
     calm(test)
     title = "Log directories of broker 2, which is missing: not known since "
     assert test.title[0].value.replace("\\", "").startswith(title)
@@ -180,13 +188,7 @@ def test_health_names_log_directories_of_a_missing_broker(
 def test_health_is_folded_where_all_is_collected(
     open_page: Open, filled: Path, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "well"
-    shutil.copytree(filled, folder)
-    lake = Lake(load(folder / "headroom.yaml").lake)
-    rows = lake.read(COLLECTIONS, cluster=CLUSTER).filter(pl.col("status") == "ok")
-    newest = pl.col("observed_at").max().over("section") == pl.col("observed_at").max()
-    write_deltalake(lake.uri(COLLECTIONS), rows.filter(newest).to_arrow(), mode="overwrite")
-    test = open_page(folder, "health")
+    test = open_page(all_collected(filled, tmp_path / "well"), "health")
     calm(test)
     assert {"5 sections, all collected", "Polls over time"} <= {one.label for one in test.expander}
     assert "Alerting leaves out no rule" in texts(test)
