@@ -22,6 +22,7 @@ from app.data.visible_lake import VisibleCurrentStore
 from lake.errors import LakeError
 from lake.schemas.current import (
     BROKER_STATUS,
+    CHANGED_ADVICE,
     CLUSTER_STATUS,
     GROUP_STATUS,
     OPEN_ALERTS,
@@ -54,6 +55,12 @@ def rows(view: View, table: Table) -> pl.DataFrame:
         return store.visible(table, own[table].lazy(), view.cluster).collect()
     service = _written(view, table)
     return table.empty if service is None else service
+
+
+def changed_advice(view: View) -> pl.DataFrame:
+    """Return the history service's advice on groups that changed since its newest round."""
+    found = _written(view, CHANGED_ADVICE)
+    return CHANGED_ADVICE.empty if found is None else found
 
 
 def open_alerts(view: View) -> pl.DataFrame:

@@ -132,7 +132,10 @@ SHOWN_BY: dict[Table, Callable[[Viewer], pl.Expr]] = {
         )
     },
     **{table: _subject("subject", "name") for table in (SEASONALITY, FORECASTS, CHANGES)},
-    RECOMMENDATIONS: _subject("subject_kind", "subject"),
+    **{
+        table: _subject("subject_kind", "subject")
+        for table in (RECOMMENDATIONS, current.CHANGED_ADVICE)
+    },
     DEAD_LETTERS: _dead_letters,
     DEAD_LETTER_HISTORY: _dead_letters,
     current.OPEN_ALERTS: _labelled,
@@ -175,10 +178,13 @@ _TEXTS: dict[Table, tuple[str, ...]] = {
     current.GROUP_PARTITION_STATUS: ("reason",),
     current.OPEN_ALERTS: ("what", "detail", "cause", "step", "page", "inhibited_by", "runbook"),
     CLUSTER_EVENTS: ("subject", "before", "after", "detail"),
-    RECOMMENDATIONS: (
-        *("reason", "consequence", "caveats", "evidence", "artefacts", "keda"),
-        "unknown_reason",
-    ),
+    **{
+        table: (
+            *("reason", "consequence", "caveats", "evidence", "artefacts", "keda"),
+            "unknown_reason",
+        )
+        for table in (RECOMMENDATIONS, current.CHANGED_ADVICE)
+    },
 }
 """Texts about what is shown, which may name what is not."""
 

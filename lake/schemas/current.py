@@ -9,6 +9,9 @@ could not be obtained, never zero.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from lake.schemas.gold import RECOMMENDATIONS
 from lake.schemas.model import Column, Table, Type, columns, required
 
 # Since when the status holds. Where ``since_at_least`` is true it held already in the first sample
@@ -232,6 +235,18 @@ RECENT_CHANGES = _current(
 What changed in the cluster is in ``cluster_events``.
 """
 
+CHANGED_ADVICE = replace(
+    RECOMMENDATIONS,
+    name="changed_advice",
+    layer="current",
+    columns=tuple(one for one in RECOMMENDATIONS.columns if one.name != "date"),
+)
+"""Advice on groups that do something else than in the newest round of advice.
+
+The history service replaces it between its rounds; it stands in the place of what the round said
+of these groups. Rows that were confirmed before the newest round are over.
+"""
+
 CURRENT_TABLES: tuple[Table, ...] = (
     GROUP_STATUS,
     GROUP_PARTITION_STATUS,
@@ -243,4 +258,4 @@ CURRENT_TABLES: tuple[Table, ...] = (
     OPEN_ALERTS,
     RECENT_CHANGES,
 )
-"""All of them; an evaluation writes each one."""
+"""Those that an evaluation writes."""

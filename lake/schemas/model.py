@@ -102,7 +102,7 @@ class Table:
 
     Attributes:
         layer: ``bronze`` is appended by collectors (delta-rs), ``gold`` is written by Spark,
-            ``current`` is replaced by the alerting service (``lake.storage.current_store``).
+            ``current`` is replaced whole (``lake.storage.current_store``).
         columns: All columns, the partition column ``date`` last; tables of the present have none.
         time: The column that ``date`` is taken from.
         change_only: Whether rows that repeat the one before are left out; see

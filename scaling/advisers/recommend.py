@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from alerting.status.model import Status
 from scaling.advice.model import (
     AdviceKind,
     AdviceSeverity,
@@ -80,8 +81,17 @@ def recommend_group(facts: GroupFacts, history: DecisionHistory) -> GroupAdvice:
     if main.kind in (AdviceKind.START_CONSUMERS, AdviceKind.RESTART_CONNECTOR):
         # To keep messages for longer helps where nobody can be started.
         found.sort(key=lambda one: one.kind is AdviceKind.RETENTION_DEADLINE)
+    if facts.status.status is Status.LOSING_DATA:
+        found = [_urgent(one) for one in found]
     advice = sorted((_completed(facts, one) for one in found), key=by_urgency)
     return GroupAdvice(advice=tuple(advice), history=history)
+
+
+def _urgent(advice: Recommendation) -> Recommendation:
+    """Return advice that may wait as advice that may not."""
+    if advice.severity is not AdviceSeverity.WATCH:
+        return advice
+    return replace(advice, severity=AdviceSeverity.ACT_NOW)
 
 
 def _completed(facts: GroupFacts, advice: Recommendation) -> Recommendation:

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from alerting.inputs.windows import GroupKey
 from config.scaling import ScalingSettings
 from config.storage import ADVICE_KEPT, ADVICE_STATE_KEPT
-from lake.schemas.current import GROUP_PARTITION_STATUS
+from lake.schemas.current import CHANGED_ADVICE, GROUP_PARTITION_STATUS
 from lake.schemas.model import Column, Table
 from lake.schemas.tables import (
     ADVICE_STATE,
@@ -25,6 +25,7 @@ from lake.schemas.tables import (
 from lake.storage.current_store import read_statuses
 from lake.storage.store import Lake
 from scaling.advice.advice_table import Row, from_row, recommendation_frame, recommendation_rows
+from scaling.advice.stored_advice import in_place, newer_than_round
 from scaling.advisers.advise import advise_groups
 from scaling.evaluate import evaluate_others
 from scaling.facts.group_facts import GroupFacts, of_newest_poll
@@ -67,7 +68,7 @@ def recommend(tables: DerivedTables, lake: Lake, now: datetime, settings: Scalin
     """
     tables.tune(now)
     topics = read_topics(lake, now)
-    standing = _standing(lake)
+    standing = given_last(lake)
     given = _on_groups(tables, lake, now, settings, topics, standing).persist()
     try:
         others = _on_others(lake, now, settings, topics, standing, given)
@@ -107,11 +108,24 @@ def _merge(
     tables.rewrite(table, kept.unionByName(rows), *table.key[:3])
 
 
-def _standing(lake: Lake) -> pl.DataFrame:
-    """Return what tells the advice of each cluster's newest evaluation apart."""
-    rows = lake.read(RECOMMENDATIONS, columns=[*RECOMMENDATIONS.key, *_STANDS])
-    newest_evaluation = pl.col("confirmed_at").max().over("cluster")
-    return rows.filter(pl.col("confirmed_at") == newest_evaluation)
+def given_last(lake: Lake) -> pl.DataFrame:
+    """Return what tells the advice of each cluster's newest round, and since it, apart.
+
+    Raises:
+        LakeError: It cannot be read.
+    """
+    told_apart = [*RECOMMENDATIONS.key, *_STANDS]
+    rows = lake.read(RECOMMENDATIONS, columns=told_apart)
+    newest_round = pl.col("confirmed_at").max().over("cluster")
+    rows = rows.filter(pl.col("confirmed_at") == newest_round)
+    found = [rows.clear()]
+    for (cluster,), of_cluster in rows.group_by("cluster"):
+        changed = lake.current.read(CHANGED_ADVICE, str(cluster))
+        newer = newer_than_round(
+            CHANGED_ADVICE.empty if changed is None else changed, of_cluster["confirmed_at"][0]
+        )
+        found.append(in_place(of_cluster, newer))
+    return pl.concat(found)
 
 
 def _on_groups(

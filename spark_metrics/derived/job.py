@@ -35,7 +35,8 @@ from lake.storage.store import Lake
 from scaling.advice.stored_advice import ADVISE_EVERY
 from spark_metrics.arrivals import SPARK_ERRORS, cause
 from spark_metrics.derived import by_series, from_history, from_samples
-from spark_metrics.derived.advice import recommend
+from spark_metrics.derived.advice import given_last, recommend
+from spark_metrics.derived.changed_groups import ChangedGroups
 from spark_metrics.derived.forecast import LONGEST_HISTORY
 from spark_metrics.derived.intervals import NEEDED
 from spark_metrics.derived.series import DAY, WEEK
@@ -81,6 +82,7 @@ class DerivedJob:
     def __init__(self, spark: SparkSession, lake: Lake, settings: Settings) -> None:
         self._lake = lake
         self._scaling = settings.scaling
+        self._clusters = frozenset(one.name for one in settings.clusters)
         self._tables = derived_tables(spark, lake, settings.lake)
         self._records = JobRecords(lake, JOB)
         self._history = JobRecords(lake)
@@ -88,6 +90,8 @@ class DerivedJob:
         self._try_again = datetime.min.replace(tzinfo=UTC)
         self._early_again = datetime.min.replace(tzinfo=UTC)
         self._advise_again = datetime.min.replace(tzinfo=UTC)
+        self._changed = ChangedGroups(lake, settings.scaling)
+        self._changed_again = datetime.min.replace(tzinfo=UTC)
 
     def step(self, *, anew: bool = False) -> MicroBatch:
         """Derive everything if an hour of history was closed since the last time.
@@ -189,6 +193,25 @@ class DerivedJob:
         _failures([self._advice], now)
         return True
 
+    def advise_changed(self, now: datetime) -> int:
+        """Advise on the groups that changed since they were last advised on.
+
+        Args:
+            now: The moment.
+
+        Returns:
+            How many there were.
+
+        Raises:
+            LakeError: The lake cannot be read or written.
+        """
+        if now < self._changed_again:
+            return 0
+        begun = datetime.now(UTC)
+        found = self._changed.advise(begun)
+        self._changed_again = _after(begun, timedelta())
+        return found
+
     def _knows_capacity(self) -> bool:
         identified = pl.col("status") == "identified"
         return not self._lake.read(CAPACITY, identified, columns=["status"]).is_empty()
@@ -263,7 +286,9 @@ class DerivedJob:
     def _advice(self, until: datetime) -> None:
         begun = datetime.now(UTC)
         self._advise_again = begun + ADVISE_EVERY
+        before = self._changed.doing(self._clusters | _clusters(given_last(self._lake)), begun)
         recommend(self._tables, self._lake, begun, self._scaling)
+        self._changed.after_round(given_last(self._lake), before)
         self._advise_again = _after(begun, ADVISE_EVERY)
 
 
@@ -290,6 +315,10 @@ def closed_until(end: datetime, history: Progress | None, now: datetime) -> date
 def _after(begun: datetime, pause: timedelta) -> datetime:
     """Return when work that began then, and ends now, may be done again."""
     return begun + max(pause, (datetime.now(UTC) - begun) / MAX_TIME_FRACTION)
+
+
+def _clusters(rows: pl.DataFrame) -> frozenset[str]:
+    return frozenset(rows["cluster"])
 
 
 def _failures(works: Sequence[Callable[[datetime], None]], until: datetime) -> list[str]:
@@ -327,6 +356,8 @@ def keep(job: DerivedJob, stop: threading.Event) -> None:
                 log.info("capacity derived from the hour that is not over yet")
             elif job.advise(datetime.now(UTC)):
                 log.info("advised on what was measured in the last ten minutes")
+            elif number := job.advise_changed(datetime.now(UTC)):
+                log.info("advised anew on groups that changed: %d", number)
         except (HistoryError, LakeError) as error:
             log.error("nothing could be derived: %s", one_line(error))
         except Exception:  # history goes on beside this thread, and so must this

@@ -14,7 +14,7 @@ from deltalake import write_deltalake
 from streamlit.testing.v1 import AppTest
 
 from config.load import load
-from lake.schemas.current import GROUP_STATUS
+from lake.schemas.current import CHANGED_ADVICE, GROUP_STATUS
 from lake.schemas.tables import RECOMMENDATIONS
 from lake.storage.append import conform
 from lake.storage.current_store import CurrentStore
@@ -160,3 +160,30 @@ def test_what_is_not_there_to_be_drawn_is_a_line(open_page: Open, older: Path) -
     lacking = [one.value for one in test.caption if "**Load against capacity**:" in one.value]
     assert len(lacking) == 1 and "**What is expected to arrive**: No forecast" in lacking[0]
     assert "Load against capacity" not in [one.value for one in test.header]
+
+
+def test_advice_of_between_two_rounds_takes_the_place_of_the_rounds(
+    open_page: Open, older: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "lake"
+    shutil.copytree(older, folder)
+    at = NOW - timedelta(minutes=2)
+    start = replace(
+        KEEP,
+        kind=AdviceKind.START_CONSUMERS,
+        severity=AdviceSeverity.ACT_NOW,
+        reason="Nobody consumes.",
+        quantity="consumers",
+        current=0,
+        proposed=3,
+    )
+    rows = recommendation_frame(recommendation_rows([start], at=at))
+    CurrentStore(load(folder / "headroom.yaml").lake).replace(CHANGED_ADVICE, CLUSTER, rows)
+    test = open_page(folder, "scaling")
+    calm(test)
+    said = texts(test).replace("\\", "")
+    assert f"by the history service, and as of {at:%H:%M} on 1 group that changed since." in said
+    archive = next(one for one in listed(test) if one["what"] == "archive")
+    assert archive["id"] == "group:archive:start_consumers:0"
+    assert archive["badge"]["label"].endswith("act now")
+    assert not any("archive" in one for one in said.splitlines() if "older than" in one)

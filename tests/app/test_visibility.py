@@ -21,7 +21,7 @@ from app.ui.frame import login
 from config.app import RoleSettings
 from config.load import load
 from config.parts import Selection
-from lake.schemas.current import CLUSTER_STATUS, CURRENT_TABLES
+from lake.schemas.current import CHANGED_ADVICE, CLUSTER_STATUS, CURRENT_TABLES
 from lake.schemas.tables import TABLES
 from tests.app.conftest import NOW, Open
 from tests.app.test_pages import calm, texts
@@ -156,7 +156,7 @@ def test_each_table_says_who_sees_its_rows_or_is_hidden(filled: Path) -> None:
             if column in rows.columns:
                 assert set(rows[column].drop_nulls()) <= {"payments"}, table.name
     assert hidden.isdisjoint(table.name for table in SHOWN_BY)
-    for table in CURRENT_TABLES:
+    for table in (*CURRENT_TABLES, CHANGED_ADVICE):
         assert table in SHOWN_BY, table.name
 
 

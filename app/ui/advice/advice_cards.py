@@ -115,7 +115,7 @@ def badge_style(advice: Recommendation, older: Overtaken | None) -> BadgeStyle:
 
 
 def summary(rows: pl.DataFrame) -> str:
-    """Return how many subjects are to be changed, as the headline of the page of advice.
+    """Return on how many subjects changes are advised, as the headline of the page of advice.
 
     Args:
         rows: Rows of ``recommendations``, the most urgent first.
@@ -132,7 +132,7 @@ def summary(rows: pl.DataFrame) -> str:
     if changes.is_empty():
         title = "No change is advised"
     else:
-        title = f"{count(changes.height, 'change')} advised"
+        title = f"Changes are advised on {_subjects(changes)}"
         parts = [
             *([f"{urgent} to act on now"] if urgent else []),
             *([f"{ahead} before the next peak"] if ahead else []),
@@ -142,6 +142,13 @@ def summary(rows: pl.DataFrame) -> str:
     if unknown:
         title += f", {unknown} cannot be evaluated"
     return title
+
+
+def _subjects(changes: pl.DataFrame) -> str:
+    """Count what changes are about: ``9 groups and 2 topics``."""
+    kinds = changes["subject_kind"].value_counts(sort=True)
+    *others, last = [count(number, kind) for kind, number in kinds.iter_rows()]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def card(

@@ -16,7 +16,7 @@ from alerting.status.descriptions import SCALING_STEP
 from app.data import history_queries, present, queries
 from app.data.background import Background
 from app.data.context import View
-from app.style.format import age, clock, duration
+from app.style.format import age, clock, count, duration
 from app.ui import components, refresh, routes
 from app.ui.advice import advice_cards
 from app.ui.advice.overtaken import IN_SYNC, Known
@@ -33,7 +33,7 @@ from scaling.advice.stored_advice import (
     IS_CHANGE,
     Standing,
     most_urgent_first,
-    standing,
+    newest_round,
 )
 from scaling.evaluate import evaluate
 from scaling.facts.group_facts import GroupFacts
@@ -53,6 +53,8 @@ class CurrentAdvice:
     as_of: datetime | None  # of which moment it is; None: there is none yet
     given_at: datetime | None  # when the history service advised last; None: never
     withdrawn: pl.DataFrame = field(default_factory=lambda: recommendation_frame([]))
+    changed: frozenset[str] = frozenset()  # groups that were advised on anew since ``as_of``
+    changed_at: datetime | None = None  # when that was last
     is_pending: bool = False
     is_left_out: bool = False
     errors: tuple[LakeError, ...] = ()
@@ -147,7 +149,12 @@ def _read(view: View, group: str | None) -> CurrentAdvice:
         given_at = given.as_of
         if given.is_current(view.now):
             return CurrentAdvice(
-                rows=given.rows, as_of=given_at, given_at=given_at, withdrawn=given.withdrawn
+                rows=given.rows,
+                as_of=given_at,
+                given_at=given_at,
+                withdrawn=given.withdrawn,
+                changed=given.changed,
+                changed_at=given.changed_at,
             )
     except LakeError as error:
         errors.append(error)
@@ -267,7 +274,11 @@ def words(given: CurrentAdvice, view: View) -> str:
         old = view.now - given.as_of
         when += f", {age(old.total_seconds())}" if old > _AGE_SHOWN else ""
     if given.as_of is not None and given.as_of == given.given_at:
-        return f"{when}, by the history service."
+        since = ""
+        if given.changed_at is not None:
+            at = clock(given.changed_at, view.zone, now=view.now)
+            since = f", and as of {at} on {count(len(given.changed), 'group')} that changed since"
+        return f"{when}, by the history service{since}."
     last = (
         "has given none yet"
         if given.given_at is None
@@ -348,7 +359,8 @@ def facts_of_group(view: View, group: str, given: CurrentAdvice) -> Facts:
     Ten minutes of polls are behind it: where ten thousand groups are polled every few seconds,
     reading them at each poll takes longer than all else on a page.
     """
-    of = present.stamp(view) if given.as_of is None else given.as_of.timestamp()
+    advised_at = given.changed_at if group in given.changed else given.as_of
+    of = present.stamp(view) if advised_at is None else advised_at.timestamp()
     found = _facts(view.cache_key, view.cluster, group, of, view)
     if found.facts is None:  # the next poll may know it
         _facts.clear(view.cache_key, view.cluster, group, of, view)
@@ -377,9 +389,12 @@ def _evaluated(
 
 def _given(view: View) -> Standing:
     version = queries.version(view, RECOMMENDATIONS)
-    return _standing(view.cache_key, view.cluster, version, view.lake, view.now)
+    newest = _newest_round(view.cache_key, view.cluster, version, view.lake, view.now)
+    return newest.with_changed(present.changed_advice(view))
 
 
 @st.cache_resource(ttl=600, max_entries=16, show_spinner=False)
-def _standing(uri: str, cluster: str, version: int | None, _lake: Lake, _now: datetime) -> Standing:
-    return standing(_lake, cluster, _now)
+def _newest_round(
+    uri: str, cluster: str, version: int | None, _lake: Lake, _now: datetime
+) -> Standing:
+    return newest_round(_lake, cluster, _now)

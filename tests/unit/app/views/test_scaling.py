@@ -45,7 +45,9 @@ def test_the_rows_on_a_group_have_its_deadline_from_one_source_and_once() -> Non
         AdviceKind.ADD_CONSUMERS,
     }
     assert [one.until for one in found] == ["loses data in 12 min"]
-    assert advice_cards.summary(rows) == "1 change advised: 1 to act on now", "one row"
+    assert advice_cards.summary(rows) == ("Changes are advised on 1 group: 1 to act on now"), (
+        "one row"
+    )
     # What advice says is kept with it, and would stand beside another number.
     first = group_deadline(late)
     assert first is not None

@@ -65,6 +65,16 @@ def test_without_a_change_a_group_that_loses_data_may_lose_more() -> None:
     assert advice.consequence == "Retention may delete more unread messages, at the present rates."
 
 
+def test_what_a_group_that_loses_data_is_advised_cannot_wait() -> None:
+    """Given a status that lasts longer than the loss that led to it, advice is as urgent."""
+    late = facts(
+        six(arrival=constant(100.0), capacity=constant(60.0), warm_up=0.0), objective_seconds=1e6
+    )
+    assert {one.severity for one in advice_on(late)} == {AdviceSeverity.WATCH}
+    losing = replace(late, status=replace(late.status, status=Status.LOSING_DATA))
+    assert {one.severity for one in advice_on(losing)} == {AdviceSeverity.ACT_NOW}
+
+
 def test_half_used_retention_is_watched_though_the_group_keeps_up() -> None:
     steady = facts(
         six(arrival=constant(100.0), capacity=constant(100.0), backlog=20_000, warm_up=0.0),

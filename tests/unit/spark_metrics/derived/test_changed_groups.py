@@ -1,0 +1,157 @@
+"""Advice between two rounds, on groups that do something else by now."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from deltalake import write_deltalake
+
+from alerting.inputs.windows import GroupKey
+from alerting.status.model import Status
+from config.scaling import ScalingSettings
+from config.settings import LakeSettings
+from lake.schemas.current import CHANGED_ADVICE, GROUP_STATUS
+from lake.schemas.tables import RECOMMENDATIONS
+from lake.storage.append import conform
+from lake.storage.store import Lake
+from scaling.advice.advice_table import recommendation_frame, recommendation_rows
+from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recommendation
+from scaling.advice.stored_advice import Standing, standing
+from spark_metrics.derived.advice import given_last
+from spark_metrics.derived.changed_groups import ChangedGroups, Doing, changed
+from tests.late_group import write_late_group
+
+NOW = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
+ROUND_AT = NOW - timedelta(minutes=4)
+WELL = Doing(Status.OK, False, True)
+LATE = GroupKey("demo", "late")
+
+
+def _keep(group: str) -> Recommendation:
+    return Recommendation(
+        kind=AdviceKind.KEEP,
+        cluster="demo",
+        subject=group,
+        severity=AdviceSeverity.INFO,
+        confidence=Confidence.MEDIUM,
+        reason="The group keeps up: no reason to change its consumers.",
+        quantity="consumers",
+        current=1,
+        proposed=1,
+    )
+
+
+def _found(lake: Lake, now: datetime, **statuses: Status) -> None:
+    """Write what the alerting service found."""
+    rows = pl.DataFrame(
+        [
+            {
+                "group": name,
+                "status": status,
+                "reason": "as found",
+                "since": now,
+                "since_at_least": False,
+                "is_lasting": status is Status.FALLING_BEHIND,
+                "members": 1,
+                "evaluated_at": now,
+            }
+            for name, status in statuses.items()
+        ]
+    )
+    missing = [
+        pl.lit(None, type_).alias(name)
+        for name, type_ in GROUP_STATUS.polars_schema.items()
+        if name not in rows.columns and name != "cluster"
+    ]
+    lake.current.replace(GROUP_STATUS, "demo", rows.with_columns(missing))
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """A lake with samples of a late group, and a round of advice that found all well."""
+    found = Lake(LakeSettings(uri=str(tmp_path / "lake")))
+    write_late_group(found, NOW)
+    rows = recommendation_rows([_keep("late"), _keep("other")], at=ROUND_AT)
+    frame = conform(RECOMMENDATIONS, recommendation_frame(rows))
+    write_deltalake(
+        found.uri(RECOMMENDATIONS), frame.to_arrow(), mode="append", partition_by=["date"]
+    )
+    return found
+
+
+def _after_round(lake: Lake) -> ChangedGroups:
+    groups = ChangedGroups(lake, ScalingSettings())
+    groups.after_round(given_last(lake), {LATE: WELL, GroupKey("demo", "other"): WELL})
+    return groups
+
+
+def _of(given: Standing, group: str) -> list[str]:
+    return given.rows.filter(pl.col("subject") == group)["kind"].to_list()
+
+
+def test_a_group_that_changed_is_advised_on_at_once_and_once(lake: Lake) -> None:
+    groups = _after_round(lake)
+    _found(lake, NOW, late=Status.FALLING_BEHIND, other=Status.OK)
+    assert groups.advise(NOW) == 1
+    given = standing(lake, "demo", NOW)
+    assert _of(given, "late") == ["add_consumers"]
+    assert _of(given, "other") == ["keep"]
+    assert given.as_of == ROUND_AT
+    assert given.changed == {"late"}
+    assert given.changed_at == NOW
+    assert groups.advise(NOW + timedelta(seconds=30)) == 0
+
+
+def test_a_group_that_is_well_again_is_so_until_the_next_round(lake: Lake) -> None:
+    groups, later = _after_round(lake), NOW + timedelta(seconds=40)
+    _found(lake, NOW, late=Status.FALLING_BEHIND, other=Status.OK)
+    groups.advise(NOW)
+    _found(lake, later, late=Status.OK, other=Status.OK)
+    assert groups.advise(later) == 1
+    assert _of(standing(lake, "demo", later), "late") == ["keep"]
+
+
+def test_the_next_round_counts_and_keeps_since_when_advice_stands(lake: Lake) -> None:
+    groups = _after_round(lake)
+    _found(lake, NOW, late=Status.FALLING_BEHIND, other=Status.OK)
+    groups.advise(NOW)
+    last = given_last(lake)
+    assert sorted(last["subject"]) == ["late", "other"]
+    kinds = dict(last.select("subject", "kind").iter_rows())
+    assert kinds == {"late": "add_consumers", "other": "keep"}
+    since = dict(last.select("subject", "valid_from").iter_rows())
+    assert since == {"late": NOW, "other": ROUND_AT}
+
+    rows = recommendation_rows([_keep("late"), _keep("other")], at=NOW + timedelta(minutes=6))
+    frame = conform(RECOMMENDATIONS, recommendation_frame(rows))
+    write_deltalake(lake.uri(RECOMMENDATIONS), frame.to_arrow(), mode="append")
+    given = standing(lake, "demo", NOW + timedelta(minutes=7))
+    assert given.changed == frozenset()
+    assert _of(given, "late") == ["keep"]
+
+
+def test_without_a_round_nobody_is_advised_on(lake: Lake) -> None:
+    _found(lake, NOW, late=Status.FALLING_BEHIND)
+    assert ChangedGroups(lake, ScalingSettings()).advise(NOW) == 0
+    assert lake.current.read(CHANGED_ADVICE, "demo") is None
+
+
+def test_the_worst_come_first_and_what_is_unknown_is_nothing_new() -> None:
+    names = {
+        "falls": Status.FALLING_BEHIND,
+        "stopped": Status.STOPPED,
+        "unread": Status.UNKNOWN,
+        "new": Status.OK,
+        "same": Status.OK,
+    }
+    now = {GroupKey("demo", name): Doing(status, False, True) for name, status in names.items()}
+    then = {GroupKey("demo", name): WELL for name in ("falls", "stopped", "unread", "same")}
+    assert [key.group for key in changed(then, now)] == ["stopped", "falls", "new"]
+
+
+def test_members_that_are_back_are_a_change() -> None:
+    then = {LATE: Doing(Status.STOPPED, False, False)}
+    assert changed(then, {LATE: Doing(Status.STOPPED, False, True)}) == [LATE]
