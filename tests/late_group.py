@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
+from alerting.status.model import Status
+from lake.schemas.current import GROUP_STATUS
 from lake.schemas.model import Table
 from lake.schemas.tables import BROKERS, GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
 from lake.storage.store import Lake
@@ -88,3 +90,28 @@ def write_late_group(store: Lake, newest: datetime) -> None:
         ],
     )
     write(BROKERS, [row(polls[0], broker_id=n, is_alive=True) for n in (1, 2, 3)])
+
+
+def write_statuses(lake: Lake, now: datetime, **statuses: Status) -> None:
+    """Write what the alerting service found groups to do, each with one member."""
+    rows = pl.DataFrame(
+        [
+            {
+                "group": name,
+                "status": status,
+                "reason": "as found",
+                "since": now,
+                "since_at_least": False,
+                "is_lasting": status is Status.FALLING_BEHIND,
+                "members": 1,
+                "evaluated_at": now,
+            }
+            for name, status in statuses.items()
+        ]
+    )
+    missing = [
+        pl.lit(None, type_).alias(name)
+        for name, type_ in GROUP_STATUS.polars_schema.items()
+        if name not in rows.columns and name != "cluster"
+    ]
+    lake.current.replace(GROUP_STATUS, "demo", rows.with_columns(missing))

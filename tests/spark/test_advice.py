@@ -9,6 +9,7 @@ import polars as pl
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
+from alerting.status.model import Status
 from config.scaling import ScalingSettings
 from config.settings import Settings
 from lake.change_encoding.compact import ChangeEncoder
@@ -25,10 +26,11 @@ from lake.schemas.tables import (
 )
 from lake.storage.append import conform
 from lake.storage.store import Lake
+from scaling.advice.stored_advice import standing
 from spark_metrics.derived.advice import recommend
 from spark_metrics.derived.job import DerivedJob
 from spark_metrics.derived.tables import DerivedTables
-from tests.late_group import write_late_group
+from tests.late_group import write_late_group, write_statuses
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
@@ -170,6 +172,13 @@ def test_the_job_advises_at_a_cadence_of_its_own(
     assert job.advise(now)
     assert lake.read(RECOMMENDATIONS)["subject"].to_list() == ["late", "orders"]
     assert not job.advise(now + timedelta(minutes=5))
+    # In between, groups that do something else are advised on anew, and those alone.
+    assert job.advise_changed(datetime.now(UTC)) == 0
+    write_statuses(lake, datetime.now(UTC), late=Status.FALLING_BEHIND)
+    assert job.advise_changed(datetime.now(UTC) + timedelta(minutes=1)) == 1
+    given = standing(lake, "demo", datetime.now(UTC))
+    assert given.changed == {"late"}
+    assert sorted(given.rows["subject"]) == ["late", "orders"]
     assert job.advise(now + timedelta(days=1))
 
 

@@ -13,7 +13,7 @@ from alerting.inputs.windows import GroupKey
 from alerting.status.model import Status
 from config.scaling import ScalingSettings
 from config.settings import LakeSettings
-from lake.schemas.current import CHANGED_ADVICE, GROUP_STATUS
+from lake.schemas.current import CHANGED_ADVICE
 from lake.schemas.tables import RECOMMENDATIONS
 from lake.storage.append import conform
 from lake.storage.store import Lake
@@ -22,7 +22,7 @@ from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recomme
 from scaling.advice.stored_advice import Standing, standing
 from spark_metrics.derived.advice import given_last
 from spark_metrics.derived.changed_groups import ChangedGroups, Doing, changed
-from tests.late_group import write_late_group
+from tests.late_group import write_late_group, write_statuses
 
 NOW = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
 ROUND_AT = NOW - timedelta(minutes=4)
@@ -42,31 +42,6 @@ def _keep(group: str) -> Recommendation:
         current=1,
         proposed=1,
     )
-
-
-def _found(lake: Lake, now: datetime, **statuses: Status) -> None:
-    """Write what the alerting service found."""
-    rows = pl.DataFrame(
-        [
-            {
-                "group": name,
-                "status": status,
-                "reason": "as found",
-                "since": now,
-                "since_at_least": False,
-                "is_lasting": status is Status.FALLING_BEHIND,
-                "members": 1,
-                "evaluated_at": now,
-            }
-            for name, status in statuses.items()
-        ]
-    )
-    missing = [
-        pl.lit(None, type_).alias(name)
-        for name, type_ in GROUP_STATUS.polars_schema.items()
-        if name not in rows.columns and name != "cluster"
-    ]
-    lake.current.replace(GROUP_STATUS, "demo", rows.with_columns(missing))
 
 
 @pytest.fixture
@@ -94,7 +69,7 @@ def _of(given: Standing, group: str) -> list[str]:
 
 def test_a_group_that_changed_is_advised_on_at_once_and_once(lake: Lake) -> None:
     groups = _after_round(lake)
-    _found(lake, NOW, late=Status.FALLING_BEHIND, other=Status.OK)
+    write_statuses(lake, NOW, late=Status.FALLING_BEHIND, other=Status.OK)
     assert groups.advise(NOW) == 1
     given = standing(lake, "demo", NOW)
     assert _of(given, "late") == ["add_consumers"]
@@ -107,16 +82,16 @@ def test_a_group_that_changed_is_advised_on_at_once_and_once(lake: Lake) -> None
 
 def test_a_group_that_is_well_again_is_so_until_the_next_round(lake: Lake) -> None:
     groups, later = _after_round(lake), NOW + timedelta(seconds=40)
-    _found(lake, NOW, late=Status.FALLING_BEHIND, other=Status.OK)
+    write_statuses(lake, NOW, late=Status.FALLING_BEHIND, other=Status.OK)
     groups.advise(NOW)
-    _found(lake, later, late=Status.OK, other=Status.OK)
+    write_statuses(lake, later, late=Status.OK, other=Status.OK)
     assert groups.advise(later) == 1
     assert _of(standing(lake, "demo", later), "late") == ["keep"]
 
 
 def test_the_next_round_counts_and_keeps_since_when_advice_stands(lake: Lake) -> None:
     groups = _after_round(lake)
-    _found(lake, NOW, late=Status.FALLING_BEHIND, other=Status.OK)
+    write_statuses(lake, NOW, late=Status.FALLING_BEHIND, other=Status.OK)
     groups.advise(NOW)
     last = given_last(lake)
     assert sorted(last["subject"]) == ["late", "other"]
@@ -134,7 +109,7 @@ def test_the_next_round_counts_and_keeps_since_when_advice_stands(lake: Lake) ->
 
 
 def test_without_a_round_nobody_is_advised_on(lake: Lake) -> None:
-    _found(lake, NOW, late=Status.FALLING_BEHIND)
+    write_statuses(lake, NOW, late=Status.FALLING_BEHIND)
     assert ChangedGroups(lake, ScalingSettings()).advise(NOW) == 0
     assert lake.current.read(CHANGED_ADVICE, "demo") is None
 
