@@ -10,14 +10,14 @@ from app.data import present
 from app.data.context import View
 from app.ui import components
 from app.ui.advice import current_advice
-from app.ui.incidents import Incident, with_rows
+from app.ui.incidents import Incident, in_order, with_rows
 
 
 def at_present(view: View, found: Sequence[Incident]) -> list[Incident]:
-    """Return incidents of the alert store with their deadlines, and with advice as their steps."""
+    """Return open incidents of the alert store with their deadlines, in the order of lists."""
     with components.guarded():
         found = with_rows(found, present.every_open_alert(view))
-    return with_advice(view, found)
+    return in_order(found, view.now)
 
 
 def with_advice(view: View, found: Sequence[Incident]) -> list[Incident]:

@@ -20,7 +20,7 @@ from app.ui import components, group_list, incident_list, open_alerts, routes, s
 from app.ui.advice import current_advice, forecast
 from app.ui.changes import events, page_events
 from app.ui.group_badges import BADGE_STYLES
-from app.ui.incident_list import DEADLINE_SHOWN
+from app.ui.incidents import DEADLINE_SHOWN
 from app.ui.tables import NEVER, Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.group import members, partition_table, view_model

@@ -88,7 +88,7 @@ stored = present.runs(view)
 if found:
     seen, rest = view_model.shown(open_incidents.with_advice(view, found))
     for causes, key, alt in (
-        (seen, "overview-needs", "What needs somebody, the worst and newest first"),
+        (seen, "overview-needs", "What needs somebody, the worst and most urgent first"),
         (rest[:FOLDED], "overview-rest", "What needs somebody later"),
     ):
         if not causes:

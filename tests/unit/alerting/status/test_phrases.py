@@ -67,7 +67,9 @@ def test_short(value: float, text: str) -> None:
         (2 * 86_400 + 13 * 3600, "in 2.5 d"),
     ],
 )
-def test_time_left_is_fine_where_it_is_short_and_never_more_than_is_left(seconds: float, text: str) -> None:
+def test_time_left_is_fine_where_it_is_short_and_never_more_than_is_left(
+    seconds: float, text: str
+) -> None:
     assert time_left(seconds) == text
     assert in_steps(seconds) <= max(0, seconds)
 

@@ -12,6 +12,7 @@ from alerting.status.descriptions import SCALING_STEP, WAIT_STEP
 from app.data.context import View
 from app.style.format import short
 from app.ui import incident_list, incidents, open_alerts, open_incidents
+from app.ui.incidents import Incident
 from app.views.overview import view_model as overview_view_model
 from lake.schemas.current import CLUSTER_STATUS, OPEN_ALERTS
 from tests.unit.app.views.made_rows import START, at, history, statuses
@@ -44,12 +45,16 @@ def alerts(*given: dict[str, Any]) -> pl.DataFrame:
     )
 
 
+def listed(rows: pl.DataFrame) -> list[Incident]:
+    return incidents.in_order(incidents.of_rows(rows), START)
+
+
 def at_start(view: View) -> View:
     return replace(view, now=START)
 
 
 def test_causes_come_first_with_their_symptoms_below_them(view: View) -> None:
-    found = incidents.of_rows(
+    found = listed(
         alerts(
             {"fingerprint": "watch"},
             {"fingerprint": "symptom", "inhibited_by": "cause", "severity": "critical"},
@@ -86,29 +91,11 @@ def test_clusters_are_counted_as_their_overviews_count() -> None:
         {"fingerprint": "may fire", "severity": "critical", "state": "pending"},
         {"fingerprint": "mends", "severity": "critical", "recovering_since": START},
     )
-    known = incidents.of_rows(open_now)
+    known = listed(open_now)
     assert incident_list.numbers(known) == "1 thing needs you now, 1 to watch, 1 pending"
     status = pl.DataFrame([{"cluster": "c"}], schema=CLUSTER_STATUS.polars_schema)
     found = overview_view_model.cluster_rows(["c"], status, known, START)
     assert found.select("act_now", "watch").rows() == [(1, 1)]
-
-
-def test_a_deadline_that_comes_and_goes_moves_no_row() -> None:
-    given = [
-        {"fingerprint": "near", "check": "data_loss_deadline", "since": at(-600)},
-        {"fingerprint": "newer", "check": "stopped", "since": at(-60)},
-        {"fingerprint": "older", "check": "stopped", "since": at(-300)},
-    ]
-    for deadlines in ((60, None, 60), (None, 60, None), (None, None, 60), (None, None, None)):
-        found = incidents.of_rows(
-            alerts(
-                *(
-                    one | {"deadline_at": None if left is None else at(left)}
-                    for one, left in zip(given, deadlines, strict=True)
-                )
-            )
-        )
-        assert [one.cause.fingerprint for one in found] == ["near", "newer", "older"]
 
 
 def test_a_cause_that_is_over_says_so_and_is_no_trouble_of_its_group(view: View) -> None:
@@ -116,7 +103,7 @@ def test_a_cause_that_is_over_says_so_and_is_no_trouble_of_its_group(view: View)
     symptom = {"fingerprint": "b", "inhibited_by": "a"}
     for recovers, said in ((None, "go on"), (at(-60), "recover")):
         rows = alerts(given, symptom | {"recovering_since": recovers})
-        (row,) = incident_list.items(incidents.of_rows(rows), at_start(view))
+        (row,) = incident_list.items(listed(rows), at_start(view))
         assert row.until == f"in c, over, its symptoms {said}"
     assert open_alerts.about(alerts(given), "group", "a") == []
 
@@ -145,15 +132,13 @@ def test_what_two_rules_say_alike_of_a_group_stands_in_its_header_once() -> None
 )
 def test_an_alert_that_is_only_kept_open_says_so(view: View, seconds: float, until: str) -> None:
     given = {"fingerprint": "a", "deadline_at": at(3600), "last_true_at": at(seconds)}
-    (row,) = incident_list.items(incidents.of_rows(alerts(given)), at_start(view))
+    (row,) = incident_list.items(listed(alerts(given)), at_start(view))
     assert row.until == f"{until}, in c"
 
 
 def test_the_step_of_a_group_that_falls_behind_is_what_scaling_advises() -> None:
     given = {"slow": SCALING_STEP, "off": "Start it.", "mends": WAIT_STEP, "quiet": SCALING_STEP}
-    found = incidents.of_rows(
-        alerts(*({"fingerprint": name, "step": step} for name, step in given.items()))
-    )
+    found = listed(alerts(*({"fingerprint": name, "step": step} for name, step in given.items())))
     advised = {("c", name): f"advice on {name}" for name in ("slow", "off", "mends")}
     told = [open_incidents.advised_step(one, advised).cause for one in found]
     assert {one.fingerprint: one.step for one in told} == {
@@ -165,18 +150,18 @@ def test_the_step_of_a_group_that_falls_behind_is_what_scaling_advises() -> None
 def test_nothing_to_act_on_is_folded_away() -> None:
     many = [{"fingerprint": f"c{number}", "severity": "critical"} for number in range(7)]
     few = [{"fingerprint": f"w{number}"} for number in range(3)]
-    found = incidents.of_rows(alerts(*few, *many))
+    found = listed(alerts(*few, *many))
     seen, rest = overview_view_model.shown(found)
     assert [one.cause.severity for one in seen] == ["critical"] * 7
     assert overview_view_model.folded(rest) == "3 more: 3 to watch"
     assert incident_list.needs(found) == "c0 is late. 7 things need you now, 3 to watch"
-    quiet = incidents.of_rows(alerts(*few))
+    quiet = listed(alerts(*few))
     assert overview_view_model.shown(quiet) == (quiet, [])
     flood = [{"fingerprint": f"c{number}", "severity": "critical"} for number in range(12)]
-    _, rest = overview_view_model.shown(incidents.of_rows(alerts(*flood)))
+    _, rest = overview_view_model.shown(listed(alerts(*flood)))
     assert overview_view_model.folded(rest) == "2 more: 2 to act on now"
     unsure = [{**one, "state": "pending"} for one in many]
-    _, rest = overview_view_model.shown(incidents.of_rows(alerts(*few, *unsure)))
+    _, rest = overview_view_model.shown(listed(alerts(*few, *unsure)))
     assert overview_view_model.folded(rest) == "6 more: 6 pending"
 
 
@@ -189,7 +174,7 @@ def test_the_sentence_of_the_overview() -> None:
         {"group": "a", "status": "STALLED", "lag": 900, "unknown_partitions": 1},
         {"group": "b", "lag": 100},
     )
-    found = incidents.of_rows(alerts({"fingerprint": "a", "severity": "critical"}))
+    found = listed(alerts({"fingerprint": "a", "severity": "critical"}))
     assert overview_view_model.headline(found, groups, cluster) == (
         "a is late. 1 thing needs you now",
         f"Lag total {short(1000)} without 1 group that could not be read in full, "
