@@ -108,7 +108,7 @@ elif not shown:
 else:
     items.draw(
         incident_list.items(
-            open_incidents.with_advice(view, shown[:LISTED]),
+            open_incidents.told(view, shown[:LISTED]),
             view,
             acknowledged=acknowledged,
             silenced=frozenset(silenced),

@@ -79,7 +79,7 @@ if incident.cause.id != alert.id:
     related = around(store, incident.cause)
     incident = view_model.incident_of(incident.cause, related)
 if incident.ended_at is None:
-    (incident,) = open_incidents.with_advice(view, open_incidents.at_present(view, [incident]))
+    (incident,) = open_incidents.told(view, open_incidents.at_present(view, [incident]))
 at_present, incident = incident, view_model.as_it_was(incident)
 cause = incident.cause
 components.tab_title(view, cause.what, "Incident")

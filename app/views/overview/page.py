@@ -86,7 +86,7 @@ if len(view.clusters) > 1:
 
 stored = present.runs(view)
 if found:
-    seen, rest = view_model.shown(open_incidents.with_advice(view, found))
+    seen, rest = view_model.shown(open_incidents.told(view, found))
     for causes, key, alt in (
         (seen, "overview-needs", "What needs somebody, the worst and most urgent first"),
         (rest[:FOLDED], "overview-rest", "What needs somebody later"),

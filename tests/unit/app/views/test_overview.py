@@ -14,7 +14,7 @@ from app.style.format import short
 from app.ui import incident_list, incidents, open_alerts, open_incidents
 from app.ui.incidents import Incident
 from app.views.overview import view_model as overview_view_model
-from lake.schemas.current import CLUSTER_STATUS, OPEN_ALERTS
+from lake.schemas.current import CLUSTER_STATUS, OPEN_ALERTS, RECENT_CHANGES
 from tests.unit.app.views.made_rows import START, at, history, statuses
 
 
@@ -145,6 +145,58 @@ def test_the_step_of_a_group_that_falls_behind_is_what_scaling_advises() -> None
         **given,
         "slow": "Scaling advises: advice on slow",
     }
+
+
+def test_a_group_that_stopped_says_first_that_its_members_are_back(view: View) -> None:
+    """Given consumers that were started again, then the row says so, whatever leads its group."""
+    stopped = {"check": "stopped", "detail": "900 messages behind.", "severity": "critical"}
+    found = listed(
+        alerts(
+            {"fingerprint": "back"} | stopped,
+            {"fingerprint": "gone"} | stopped,
+            {"fingerprint": "other", "detail": "900 messages behind."},
+            {"fingerprint": "loses", "check": "losing_data", "detail": "3 lost."},
+            {"fingerprint": "loses too", "inhibited_by": "loses"}
+            | stopped
+            | {"labels": [{"key": "group", "value": "loses"}]},
+        )
+    )
+    flow = {"lag": 900, "arrival_per_second": 10.0}
+    groups = statuses(
+        {"group": "back", "members": 3, "growth_per_second": -5.0, "drain_seconds": 180.0} | flow,
+        {"group": "gone", "members": 0, "growth_per_second": 10.0} | flow,
+        {"group": "loses", "members": 1, "status": "LOSING_DATA", "drain_seconds": 60.0} | flow,
+        {"group": "other", "members": 2} | flow,
+        {"group": "never left", "members": 2, "status": "STOPPED"} | flow,
+    )
+    change = {"cluster": "c", "kind": "members", "name": "back", "evaluated_at": START}
+    changes = pl.DataFrame(
+        [
+            change | {"before": 2, "after": 3, "changed_at": at(-60)},
+            change | {"before": 0, "after": 2, "changed_at": at(-120)},
+            change | {"before": 5, "after": 0, "changed_at": at(-600)},
+        ],
+        schema=RECENT_CHANGES.polars_schema,
+    )
+    said = open_incidents.members_back(groups, changes, at_start(view))
+    assert said == {
+        "back": "3 members are back since 07:58, lag goes down.",
+        "loses": "1 member is back.",
+        "other": "2 members are back.",
+    }, "what retention deletes counts as consumed: that lag goes down tells nothing then"
+    back = {("c", group): line for group, line in said.items()}
+    told = {one.cause.fingerprint: open_incidents.with_members(one, back) for one in found}
+    assert {name: one.cause.detail for name, one in told.items()} == {
+        "back": "3 members are back since 07:58, lag goes down. 900 messages behind.",
+        "gone": "900 messages behind.",
+        "other": "900 messages behind.",
+        "loses": "1 member is back. 3 lost.",
+    }
+    growing = groups.filter(group="back").with_columns(
+        pl.lit(5.0).alias("growth_per_second"), pl.lit(None, pl.Float64).alias("drain_seconds")
+    )
+    (line,) = open_incidents.members_back(growing, changes.clear(), at_start(view)).values()
+    assert line == "3 members are back, lag still grows."
 
 
 def test_nothing_to_act_on_is_folded_away() -> None:
