@@ -65,7 +65,9 @@ components.headline(
     escape(thin(incident_list.needs(here))),
     escape(
         view_model.elsewhere(elsewhere)
-        + alert_list.counts(open_now, len(found), len(silenced), alert_list.rules_sentence(service))
+        + alert_list.counts(
+            len(open_now), len(found), len(silenced), alert_list.rules_sentence(service)
+        )
     ),
 )
 evaluated = alert_list.service_age(service, view.now)

@@ -31,6 +31,7 @@ from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS
 FOLDED = 50
 NAMED_SERIES = 5
 CHANGES_SHOWN = 12
+LINKS_SHOWN = 4
 
 view = current()
 groups = cluster = found = None
@@ -85,6 +86,7 @@ if len(view.clusters) > 1:
         )
 
 stored = present.runs(view)
+beside = view_model.without_row(found, groups)
 if found:
     seen, rest = view_model.shown(open_incidents.told(view, found))
     for causes, key, alt in (
@@ -104,10 +106,18 @@ if found:
             )
     if len(rest) > FOLDED:
         routes.link(routes.ALERTS, f"All {len(found)} causes are on the page Alerts")
-elif not unreadable:
+elif not unreadable and not beside:
     components.nothing(
         "No group is late, no partition is at risk, no dead letter waits.", icon=":material/check:"
     )
+
+if beside:
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+        st.caption("Counted above, without a row of its own:", width="content")
+        for group, why in beside[:LINKS_SHOWN]:
+            routes.link(routes.GROUP, escape(thin(f"{group} {why}")), {"group": group})
+        if len(beside) > LINKS_SHOWN:
+            routes.link(routes.GROUPS, f"{len(beside) - LINKS_SHOWN} more on Consumer groups")
 
 course = measured = history_queries.nothing_yet(CLUSTER)
 with components.guarded():

@@ -245,6 +245,27 @@ def test_the_sentence_of_the_overview() -> None:
     )
 
 
+def test_each_group_that_is_counted_has_a_row_or_is_named_beside_them() -> None:
+    found = listed(
+        alerts(
+            {"fingerprint": "listed", "check": "stalled"},
+            {"fingerprint": "broker", "labels": [], "what": "Broker 2 is missing"},
+            {"fingerprint": "follows", "check": "stalled", "inhibited_by": "broker"},
+        )
+    )
+    groups = statuses(
+        *({"group": name, "status": "STALLED"} for name in ("listed", "follows", "quiet")),
+        {"group": "odd", "status": "UNKNOWN"},
+        {"group": "fine"},
+    )
+    assert overview_view_model.without_row(found, groups) == [
+        ("follows", "stalled: under Broker 2 is missing"),
+        ("quiet", "stalled: no alert is open"),
+        ("odd", "unknown: no alert is open"),
+    ]
+    assert overview_view_model.without_row(found, statuses({"group": "fine"})) == []
+
+
 def test_how_much_lag_has_grown_until_now() -> None:
     def grown(now: int | None, *lags: int | None) -> str | None:
         return overview_view_model.growth(history(lag=list(lags)), "lag", now, at(240))
