@@ -243,13 +243,32 @@ with components.guarded():
             alt="Messages a second that all topics receive and all groups consume, over time",
         )
 
+    with components.section("Changes in the last hour", is_folded=view.is_phone):
+        changed = page_events.of_last_hour(view)
+        if changed:
+            shown, left_out = events.foremost(changed, CHANGES_SHOWN)
+            lines = [
+                f"- :gray[{clock(one.at, view.zone, now=view.now)}]&nbsp; "
+                f"{escape(thin(one.sentence))}"
+                for one in shown
+            ]
+            st.markdown("\n".join([*lines, *([f"- :gray[{left_out}]"] if left_out else [])]))
+        else:
+            components.nothing(
+                "Nothing fired, no group started or stopped, no broker and no topic came or went, "
+                "nothing was deployed or set anew.",
+                icon=":material/check:",
+            )
+        deploy_form.draw(view)
+
     contributing = forecast.contributors(view)
     if not contributing.is_empty():
         is_generated = bool(contributing["generated"].fill_null(value=False).any())
+        # What is real stands before what the demo made up.
         with components.section(
             seasons.named("What changed most in a week", is_generated=is_generated),
             help_text="Topics whose arrival differs most from the week before.",
-            is_folded=view.is_phone,
+            is_folded=view.is_phone or is_generated,
         ):
             tables.show(
                 contributing,
@@ -268,21 +287,3 @@ with components.guarded():
                 noun="topics",
                 rows_shown=5,
             )
-
-    with components.section("Changes in the last hour", is_folded=view.is_phone):
-        changed = page_events.of_last_hour(view)
-        if changed:
-            shown, left_out = events.foremost(changed, CHANGES_SHOWN)
-            lines = [
-                f"- :gray[{clock(one.at, view.zone, now=view.now)}]&nbsp; "
-                f"{escape(thin(one.sentence))}"
-                for one in shown
-            ]
-            st.markdown("\n".join([*lines, *([f"- :gray[{left_out}]"] if left_out else [])]))
-        else:
-            components.nothing(
-                "Nothing fired, no group started or stopped, no broker and no topic came or went, "
-                "nothing was deployed or set anew.",
-                icon=":material/check:",
-            )
-        deploy_form.draw(view)
