@@ -18,6 +18,7 @@ from alerting.status.model import Status
 from app.data.history import TIME
 from app.style.format import count, duration, listing
 from app.ui.group_badges import BADGE_STYLES
+from app.ui.group_list import NOT_NOW
 from app.ui.incidents import labels_of
 from app.ui.tables import NEVER, NONE
 from lake.schemas.bronze import IN_TOTALS
@@ -92,9 +93,10 @@ def drained_in(row: Mapping[str, Any]) -> tuple[str, str]:
     """
     drain, loses = row["drain_seconds"], row["status"] == Status.LOSING_DATA
     if drain == NEVER:
+        # What it does at these rates tells nothing of a backlog that comes and goes in waves.
         if loses:
-            return "never", "retention deletes it"
-        return "never", "it grows" if row["grows"] else "it is not drained"
+            return NOT_NOW, "retention deletes it"
+        return NOT_NOW, "it grew in 5 min" if row["grows"] else "at the rates of 5 min"
     if drain == NONE:
         return "nothing waits" if row["lag"] == 0 else "steady", "at these rates"
     return duration(drain), "retention deletes some" if loses else "at these rates"

@@ -41,12 +41,14 @@ def test_nothing_that_was_measured_is_a_table_without_rows() -> None:
         pytest.param(
             {"drain_seconds": NONE, "lag": 0}, ("nothing waits", "at these rates"), id="empty"
         ),
-        pytest.param({"drain_seconds": NEVER, "grows": True}, ("never", "it grows"), id="grows"),
-        pytest.param({"drain_seconds": NEVER}, ("never", "it is not drained"), id="behind"),
+        pytest.param(
+            {"drain_seconds": NEVER, "grows": True}, ("not now", "it grew in 5 min"), id="grows"
+        ),
+        pytest.param({"drain_seconds": NEVER}, ("not now", "at the rates of 5 min"), id="behind"),
         pytest.param({"drain_seconds": None}, ("unknown", "at these rates"), id="unknown"),
         pytest.param(
             {"drain_seconds": NEVER, "grows": True, "status": "LOSING_DATA"},
-            ("never", "retention deletes it"),
+            ("not now", "retention deletes it"),
             id="deleted",
         ),
         pytest.param(
