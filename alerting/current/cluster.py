@@ -38,14 +38,21 @@ def broker_rows(frames: Frames, partitions: pl.DataFrame) -> pl.DataFrame:
         .join(since, on="broker_id", how="left")
         .join(_held(partitions), on="broker_id", how="left")
     )
-    counts = [pl.col(name).fill_null(0) for name in ("leaders", "replicas")]
-    if partitions.is_empty():
-        counts = [pl.lit(None, pl.Int64).alias(one.meta.output_name()) for one in counts]
+    is_known = not partitions.is_empty()
+    prefer_known = is_known and not partitions["preferred_leader"].null_count()
+    held = [
+        pl.col(name).fill_null(0) if known else pl.lit(None, pl.Int64).alias(name)
+        for names, known in (
+            (("leaders", "replicas"), is_known),
+            (("preferred", "preferred_led"), prefer_known),
+        )
+        for name in names
+    ]
     decisive = decisive_brokers(frames)
     unknown = pl.lit(None, pl.Boolean)
     ends = unknown if decisive is None else pl.col("broker_id").is_in(list(decisive))
     ends = pl.when("is_alive").then(ends).alias("ends_quorum_if_lost")
-    found = rows.with_columns(*counts, *_if_lost(partitions), ends)
+    found = rows.with_columns(*held, *_if_lost(partitions), ends)
     # Without a majority of controllers what it leads gets no other leader.
     stops = pl.max_horizontal("offline_if_lost", "leaders")
     offline = pl.when("ends_quorum_if_lost").then(stops).otherwise("offline_if_lost")
@@ -73,6 +80,12 @@ def _held(partitions: pl.DataFrame) -> pl.DataFrame:
         found = found.join(
             of_each.group_by("broker_id").len(name), on="broker_id", how="full", coalesce=True
         )
+    is_led = (pl.col("leader") == pl.col("preferred_leader")).fill_null(value=False)
+    prefer = partitions.group_by(pl.col("preferred_leader").alias("broker_id")).agg(
+        pl.len().cast(pl.Int64).alias("preferred"),
+        is_led.sum().cast(pl.Int64).alias("preferred_led"),
+    )
+    found = found.join(prefer, on="broker_id", how="full", coalesce=True)
     return found.drop_nulls("broker_id")
 
 

@@ -68,30 +68,33 @@ _SOON_SECONDS = 300
 """Sooner than this nobody acts by the minute."""
 
 _STEPS = (
-    (2 * 86_400, 43_200, 86_400, "d"),
-    (36_000, 3600, 3600, "h"),
-    (3600, 1800, 3600, "h"),
-    (_SOON_SECONDS, 60, 60, "min"),
+    (2 * 86_400, 43_200),
+    (86_400, 3600),
+    (3 * 3600, 1800),
+    (3600, 300),
+    (_SOON_SECONDS, 60),
 )
-"""From which time left on: in steps of how much, in which unit."""
+"""From which time left on: in steps of how much."""
 
 
 def time_left(seconds: float) -> str:
-    """Return when something comes at the present rates: ``within 5 min``, ``in 1.5 h``.
+    """Return when something comes at the present rates: ``within 5 min``, ``in 1 h 25 min``.
 
-    A deadline moves with the rates from poll to poll: no finer than anybody could act on it, and
-    the sentence stands still meanwhile. It has one unit, so that lists have room for it.
+    A deadline moves with the rates from poll to poll: no finer than somebody could act on it, and
+    never more than there is. The sentence stands still within a step.
     """
     at_least = in_steps(seconds)
-    for least, _, unit, name in _STEPS:
-        if at_least >= least:
-            return f"in {at_least / unit:g} {name}"
-    return f"within {duration(_SOON_SECONDS)}"
+    if not at_least:
+        return f"within {duration(_SOON_SECONDS)}"
+    if at_least < 3 * 3600:
+        return f"in {duration(at_least)}"
+    unit, name = (86_400, "d") if at_least >= 2 * 86_400 else (3600, "h")
+    return f"in {at_least / unit:g} {name}"
 
 
 def in_steps(seconds: float) -> float:
     """Return the time left as ``time_left`` writes it; zero: sooner than anybody acts by."""
-    for least, step, _, _ in _STEPS:
+    for least, step in _STEPS:
         if seconds >= least:
             return seconds // step * step
     return 0.0

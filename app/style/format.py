@@ -214,12 +214,12 @@ def escape(text: str, *, apart: str = _NOTHING) -> str:
     )
 
 
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:ms|s|min|h|d)\b)")
+_LENGTH_OF_TIME = re.compile(r"\d (?:ms|s|min|h|d)\b(?: \d+ (?:s|min|h)\b)?")
 
 
 def unbroken(text: str) -> str:
-    """Keep each number of a text on one line with its unit of time."""
-    return _BEFORE_UNIT.sub("\u00a0", text)
+    """Keep each length of time in a text on one line, numbers with their units."""
+    return _LENGTH_OF_TIME.sub(lambda found: found[0].replace(" ", "\u00a0"), text)
 
 
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")

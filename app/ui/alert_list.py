@@ -153,13 +153,14 @@ def moment(at: float | None) -> datetime | None:
     return None if at is None else datetime.fromtimestamp(at, UTC)
 
 
-def counts(alerts: Sequence[Alert], causes: int, silenced: int, rules: str) -> str:
-    """Return how many alerts are open, in a sentence below the headline."""
-    pending = sum(1 for alert in alerts if alert.state is State.PENDING)
-    recovering = sum(1 for alert in alerts if alert.is_recovering)
+def counts(alerts: int, causes: int, silenced: int, rules: str) -> str:
+    """Return how many alerts are open, in a sentence below the headline, which counts causes.
+
+    What of them is pending is said of causes alone: one word has one number.
+    """
     parts = [
-        f"{count(len(alerts), 'alert')} open, folded under {count(causes, 'cause')}",
-        f"of the alerts {pending} are pending, {recovering} recovering, {silenced} silenced",
+        f"{count(alerts, 'alert')} open, folded under {count(causes, 'cause')}",
+        *([f"{count(silenced, 'alert')} silenced"] if silenced else []),
         *([rules] if rules else []),
     ]
     return f"{'; '.join(parts)}."

@@ -27,6 +27,9 @@ STATUS_WINDOW = (
 
 LOSES_NOW = "loses data now"
 
+NOT_NOW = "not now"
+"""In how long a backlog is drained that is not, at the present rates: nobody knows of others."""
+
 _TREND_POINTS = 40
 
 

@@ -24,11 +24,8 @@ from app.ui.alert_list import (
     severity_style,
 )
 from app.ui.browser.items import Item, Target
-from app.ui.incidents import Incident, last_end, mended_at, never_fired
+from app.ui.incidents import DEADLINE_SHOWN, Incident, last_end, mended_at, never_fired
 from app.ui.symptoms import counted, lines_in_all, lines_now, symptoms_in_all, symptoms_now
-
-DEADLINE_SHOWN = timedelta(days=7)
-"""Later than that nobody acts on, and rates will have changed."""
 
 
 def numbers(found: Sequence[Incident]) -> str:

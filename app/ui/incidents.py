@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import polars as pl
@@ -13,6 +14,10 @@ from alerting.rules.folding import as_listed
 from alerting.rules.inhibition import EARLIER_SECONDS
 from alerting.rules.lifecycle import LAST_MOMENT, SETTLE_SECONDS, Alert, State, alert_id
 from alerting.rules.model import SEVERITIES, AlertSeverity
+from alerting.status.phrases import in_steps
+
+DEADLINE_SHOWN = timedelta(days=7)
+"""Later than that nobody acts on, and rates will have changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +115,9 @@ def between(
 
 
 def incidents(alerts: Iterable[Alert]) -> list[Incident]:
-    """Group alerts by cause: what is open first, then the worst, then the newest.
+    """Group alerts by cause, the newest first.
 
-    A broker that is missing comes first among its like, then what loses data, then what does so
-    soon. What recovers comes after all that fires, and what is pending last. A symptom whose cause
-    is not among the alerts stands for itself.
+    A symptom whose cause is not among the alerts stands for itself.
     """
     return _grouped(as_listed(alerts))
 
@@ -139,32 +142,43 @@ def _grouped(alerts: Sequence[Alert]) -> list[Incident]:
             for alert in alerts
             if alert.id not in followed
         ),
-        key=lambda one: (
-            *((1,) if one.ended_at is not None else _urgency(one)),
-            -one.cause.began_at,
-            one.cause.fingerprint,
-        ),
+        key=lambda one: (-one.cause.began_at, one.cause.fingerprint),
     )
 
 
-def _urgency(one: Incident) -> tuple[int, int, int, int]:
-    # A broker that is gone explains more than any list can fold under it.
-    rank = 0 if one.cause.check == "broker_missing" else _loss_rank(one)
-    stage = 2 if one.is_pending else 1 if one.is_recovering else 0
-    return 0, stage, SEVERITIES.index(one.cause.severity), rank
+def in_order(found: Iterable[Incident], now: datetime) -> list[Incident]:
+    """Return what is open in the order of lists: what somebody is to act on first.
 
-
-def _loss_rank(one: Incident) -> int:
-    """Rank what loses data now before what does so soon, and that before all others.
-
-    That a deadline is near is a fact of its alert: deadlines move, and rows should not.
+    What recovers comes after all that fires, and what is pending last; among these the worst comes
+    first. Among its like comes first what is lost now, then the nearest deadline, then what has
+    none. A missing broker, which explains more than any list can fold under it, and what is newer
+    come before others that are as urgent.
     """
-    fires = [each for each in (one.cause, *one.symptoms) if each.state is State.FIRING]
-    if any(each.check == "losing_data" for each in fires):
-        return 1
-    # One in some days, under what is to be acted on now, makes nothing of it more urgent.
-    near = ("data_loss_deadline", one.cause.severity)
-    return 2 if any((each.check, each.severity) == near for each in fires) else 3
+    return sorted(found, key=lambda one: _urgency(one, now))
+
+
+def _urgency(one: Incident, now: datetime) -> tuple[int, int, int, float, bool, float, str]:
+    cause = one.cause
+    return (
+        2 if one.is_pending else 1 if one.is_recovering else 0,
+        SEVERITIES.index(cause.severity),
+        *_loss(one, now),
+        cause.check != "broker_missing",
+        -cause.began_at,
+        cause.fingerprint,
+    )
+
+
+def _loss(one: Incident, now: datetime) -> tuple[int, float]:
+    """Rank what is lost now, what will be in how long, and the rest."""
+    if any(
+        each.check == "losing_data" and each.state is State.FIRING and not each.is_recovering
+        for each in (one.cause, *one.symptoms)
+    ):
+        return 0, 0.0
+    left = math.inf if one.cause.deadline is None else one.cause.deadline - now.timestamp()
+    # As it is written: rows do not change places with each poll.
+    return (1, in_steps(left)) if left <= DEADLINE_SHOWN.total_seconds() else (2, 0.0)
 
 
 def of_rows(rows: pl.DataFrame) -> list[Incident]:

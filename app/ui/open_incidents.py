@@ -2,35 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import polars as pl
+
+from alerting.rules.lifecycle import State
 from alerting.status.descriptions import SCALING_STEP
+from alerting.status.model import Status
 from app.data import present
 from app.data.context import View
-from app.ui import components
+from app.style.format import clock, count
+from app.ui import components, group_list
 from app.ui.advice import current_advice
-from app.ui.incidents import Incident, with_rows
+from app.ui.incidents import Incident, in_order, with_rows
+from app.ui.tables import NEVER
+from lake.schemas.current import GROUP_STATUS, RECENT_CHANGES
 
 
 def at_present(view: View, found: Sequence[Incident]) -> list[Incident]:
-    """Return incidents of the alert store with their deadlines, and with advice as their steps."""
+    """Return open incidents of the alert store with their deadlines, in the order of lists."""
     with components.guarded():
         found = with_rows(found, present.every_open_alert(view))
-    return with_advice(view, found)
+    return in_order(found, view.now)
 
 
-def with_advice(view: View, found: Sequence[Incident]) -> list[Incident]:
-    """Return incidents whose step is what Scaling advises, where what to do is its question."""
-    asked: dict[str, list[str]] = {}
-    for cluster, group in filter(None, map(_asks, found)):
-        asked.setdefault(cluster, []).append(group)
+def told(view: View, found: Sequence[Incident]) -> list[Incident]:
+    """Return open incidents as pages tell them.
+
+    Where what to do is a question of scaling, the step is what Scaling advises. Of a group that
+    stopped and has members again, the first thing said is that these are back.
+    """
     advised: dict[tuple[str, str], str] = {}
+    back: dict[tuple[str, str], str] = {}
     with components.guarded():
-        for cluster, groups in asked.items():
+        for cluster, groups in _by_cluster(map(_asks, found)).items():
             lines = current_advice.of_groups(replace(view, cluster=cluster), groups)
             advised |= {(cluster, group): line for group, line in lines.items()}
-    return [advised_step(one, advised) for one in found]
+    with components.guarded():
+        for cluster, groups in _by_cluster(map(_stopped, found)).items():
+            place = replace(view, cluster=cluster)
+            status, changes = (present.rows(place, one) for one in (GROUP_STATUS, RECENT_CHANGES))
+            of_these = status.filter(pl.col("group").is_in(groups))
+            back |= {
+                (cluster, group): line
+                for group, line in members_back(of_these, changes, view).items()
+            }
+    return [with_members(advised_step(one, advised), back) for one in found]
+
+
+def _by_cluster(subjects: Iterable[tuple[str, str] | None]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for cluster, group in filter(None, subjects):
+        found.setdefault(cluster, []).append(group)
+    return found
 
 
 def advised_step(one: Incident, advised: Mapping[tuple[str, str], str]) -> Incident:
@@ -52,3 +77,52 @@ def _asks(one: Incident) -> tuple[str, str] | None:
     if one.ended_at is not None or one.cause.step != SCALING_STEP or "group" not in labels:
         return None
     return labels["cluster"], labels["group"]
+
+
+def with_members(one: Incident, back: Mapping[tuple[str, str], str]) -> Incident:
+    """Return an incident that says first of a group that stopped that its members are back.
+
+    Args:
+        one: The incident.
+        back: What is said of that, by cluster and group.
+    """
+    said = back.get(_stopped(one) or ("", ""))
+    if not said:
+        return one
+    return replace(one, cause=replace(one.cause, detail=f"{said} {one.cause.detail}".rstrip()))
+
+
+def _stopped(one: Incident) -> tuple[str, str] | None:
+    """Return the cluster and the group of an incident that is about one that stopped."""
+    labels = one.cause.labels
+    fires = [each for each in (one.cause, *one.symptoms) if each.state is State.FIRING]
+    if "group" not in labels or all(each.check != "stopped" for each in fires):
+        return None
+    return labels["cluster"], labels["group"]
+
+
+def members_back(groups: pl.DataFrame, changes: pl.DataFrame, view: View) -> dict[str, str]:
+    """Say of groups that stopped and have members again since when, and whether that helps.
+
+    Args:
+        groups: Their rows of ``group_status``.
+        changes: Rows of ``recent_changes``, of an hour: what is older has no time.
+        view: The frame of the page.
+    """
+    returned = dict(
+        changes.filter(kind="members", before=0).group_by("name").agg(pl.max("changed_at")).rows()
+    )
+    said = {}
+    # Some may consume none of what waits, and have never left.
+    have_returned = (pl.col("status") != Status.STOPPED) | pl.col("group").is_in(list(returned))
+    known = groups.filter(have_returned, pl.col("members") > 0).with_columns(
+        group_list.grows().alias("grows"),
+        group_list.drain_seconds().is_between(0, NEVER, closed="left").alias("shrinks"),
+    )
+    for row in known.iter_rows(named=True):
+        at, members = returned.get(row["group"]), row["members"]
+        since = "" if at is None else f" since {clock(at, view.zone, now=view.now)}"
+        lag = ", lag goes down" if row["shrinks"] else ", lag still grows" if row["grows"] else ""
+        noun = count(members, "member is", "members are")
+        said[row["group"]] = f"{noun} back{since}{lag}."
+    return said

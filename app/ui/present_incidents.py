@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.data import present
 from app.data.context import View
-from app.ui.incidents import Incident, of_rows
+from app.ui.incidents import Incident, in_order, of_rows
 
 
 def here(view: View) -> Sequence[Incident]:
@@ -25,7 +25,8 @@ def everywhere(view: View) -> Sequence[Incident]:
 
 def _of(view: View, rows: pl.DataFrame) -> Sequence[Incident]:
     evaluations = rows.group_by("cluster").agg(pl.col("evaluated_at").max())
-    return _folded(view.cache_key, tuple(sorted(evaluations.iter_rows())), rows)
+    found = _folded(view.cache_key, tuple(sorted(evaluations.iter_rows())), rows)
+    return in_order(found, view.now)
 
 
 # Rows of an evaluation never change; incidents are never altered, so all sessions share them.

@@ -27,7 +27,7 @@ Kind = Literal[
 ]
 
 NEVER = float("inf")
-"""A duration that never ends: a backlog that grows is never drained."""
+"""A duration without an end: that of a backlog which grows, at the present rates."""
 
 NONE = -1.0
 """A number that does not apply: there is no backlog to drain."""

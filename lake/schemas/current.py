@@ -133,6 +133,10 @@ BROKER_STATUS = _current(
     missing_since="timestamp",  # null: it is there, or was missing before the first sample
     leaders="long",  # partitions that it leads; null where partitions are unknown
     replicas="long",
+    # Partitions that prefer it as their leader, and those of them that it leads; null where the
+    # preferred leader of a partition is unknown.
+    preferred="long",
+    preferred_led="long",
     log_bytes="long",
     disk_total_bytes="long",
     disk_free_bytes="long",

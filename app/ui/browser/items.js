@@ -30,7 +30,8 @@ const row = (item, isOpen, isLine) => {
   const what = element("span", "what");
   what.append(item.link ? link(item.link) : item.what);
   made.append(what, element("span", "when quiet", item.when), element("span", "why", item.why));
-  made.append(element("span", "until", item.until), element("span", "step quiet", item.step));
+  const below = [element("span", "until", item.until), element("span", "step quiet", item.step)];
+  if (!isLine) made.append(...below);
   if (!isLine && !item.links.length && !item.more.length) return made;
   const aside = element("span", "aside quiet", item.more_label);
   aside.append(...item.links.map(link));
@@ -45,7 +46,13 @@ const row = (item, isOpen, isLine) => {
   };
   toggle.addEventListener("click", () => unfold(!made.classList.contains("open")));
   unfold(isOpen);
-  made.append(toggle, aside, list);
+  if (!isLine) {
+    made.append(toggle, aside, list);
+    return made;
+  }
+  const second = element("span", "second");
+  second.append(...below, aside);
+  made.append(toggle, second, list);
   return made;
 };
 

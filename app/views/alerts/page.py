@@ -56,7 +56,8 @@ firing = active(open_now)
 silenced = {alert.id for alert in firing if store.is_quiet(alert, rules.maintenance, now)}
 causes = {alert.fingerprint: alert.what for alert in alerts.values()}
 # What was resolved a moment ago still explains the symptoms that go on.
-found = [one for one in incidents.incidents(alerts.values()) if one.ended_at is None]
+going_on = [one for one in incidents.incidents(alerts.values()) if one.ended_at is None]
+found = open_incidents.at_present(view, going_on)
 past = [one for one in past if not incidents.never_fired(one.cause)]
 # The Overview of this cluster has the same headline.
 here, elsewhere = view_model.by_place(found, view)
@@ -64,7 +65,9 @@ components.headline(
     escape(thin(incident_list.needs(here))),
     escape(
         view_model.elsewhere(elsewhere)
-        + alert_list.counts(open_now, len(found), len(silenced), alert_list.rules_sentence(service))
+        + alert_list.counts(
+            len(open_now), len(found), len(silenced), alert_list.rules_sentence(service)
+        )
     ),
 )
 evaluated = alert_list.service_age(service, view.now)
@@ -107,7 +110,7 @@ elif not shown:
 else:
     items.draw(
         incident_list.items(
-            open_incidents.at_present(view, shown[:LISTED]),
+            open_incidents.told(view, shown[:LISTED]),
             view,
             acknowledged=acknowledged,
             silenced=frozenset(silenced),
@@ -115,7 +118,7 @@ else:
         view=view,
         lines=True,
         key="alerts-open",
-        alt="What is wrong, the worst and newest first, symptoms folded under their cause",
+        alt="What is wrong, the worst and most urgent first, symptoms folded under their cause",
     )
     if (listed := min(len(shown), LISTED)) < len(found):
         st.caption(f"{listed} of {len(found)} causes; the table below has all alerts")
@@ -174,7 +177,7 @@ with components.section(
     else:
         first = min(one.cause.began_at for one in past)
         axis = axis_from(view, alert_list.moment(first))
-        bars = incident_list.timeline_rows(view_model.newest_first(past), view.now)
+        bars = incident_list.timeline_rows(past, view.now)
         components.chart(
             timeline_chart(bars, axis=axis, palette=view.palette, is_narrow=view.is_phone),
             key="alerts-timeline",

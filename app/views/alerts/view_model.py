@@ -29,11 +29,6 @@ def matching(
     ]
 
 
-def newest_first(found: Iterable[Incident]) -> list[Incident]:
-    """Return incidents in the order of a history: what has been open for long hides nothing."""
-    return sorted(found, key=lambda one: one.cause.began_at, reverse=True)
-
-
 def by_place(found: Iterable[Incident], view: View) -> tuple[list[Incident], list[Incident]]:
     """Return the incidents that the Overview of the chosen cluster counts, and all others."""
     places = {view.cluster, *view.sources_beside}

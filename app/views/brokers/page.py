@@ -1,5 +1,7 @@
 """Is data safe?"""
 
+from datetime import timedelta
+
 import polars as pl
 import streamlit as st
 
@@ -11,16 +13,24 @@ from app.ui import components, partition_risk, routes, tables, topic_list
 from app.ui.changes import cluster_changes, events, page_events
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
-from app.views.brokers import metrics, view_model
+from app.views.brokers import leadership, metrics, view_model
 from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK, TOPIC_STATUS
 
 LISTED = 500
+BACK = timedelta(days=1)
+"""How far back it is looked up since when a broker is back."""
 
 view = current()
 with components.required("The brokers cannot be shown"):
     cluster = present.rows(view, CLUSTER_STATUS)
     brokers = view_model.with_names(present.rows(view, BROKER_STATUS))
-components.headline(*map(escape, view_model.sentence(cluster, brokers, view.zone, view.now)))
+lacking, back = leadership.lacking(brokers), {}
+if not lacking.is_empty():
+    with components.guarded():
+        back = leadership.returned(queries.changes_between(view, view.now - BACK, view.now))
+clauses = leadership.clauses(lacking, back, view.zone, view.now)
+said = view_model.sentence(cluster, brokers, view.zone, view.now, leadership=clauses)
+components.headline(*map(escape, said))
 
 with components.guarded():
     if brokers.is_empty():

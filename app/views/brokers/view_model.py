@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, tzinfo
 from typing import Any
 
@@ -55,7 +55,12 @@ _NAMED = 4
 
 
 def sentence(
-    cluster: pl.DataFrame, brokers: pl.DataFrame, zone: tzinfo, now: datetime
+    cluster: pl.DataFrame,
+    brokers: pl.DataFrame,
+    zone: tzinfo,
+    now: datetime,
+    *,
+    leadership: Sequence[str] = (),
 ) -> tuple[str, str]:
     """Return the page's headline, and the sentence below it: what it means for clients.
 
@@ -64,6 +69,7 @@ def sentence(
         brokers: Rows of ``broker_status``.
         zone: The viewer's zone.
         now: The present.
+        leadership: What ``leadership.clauses`` says.
     """
     fact = (
         cluster.row(0, named=True)
@@ -83,6 +89,8 @@ def sentence(
             title += f" since {clock(since, zone, now=now)}"
     else:
         title = "All brokers are up" if fact["brokers"] > 1 else "The broker is up"
+        if leadership:
+            title, leadership = f"{title}, {leadership[0]}", leadership[1:]
     parts = []
     for number, word in (
         (fact["offline"], "without a leader: neither read nor written"),
@@ -99,6 +107,7 @@ def sentence(
         parts.append("none is offline or below min ISR: reads and writes go on")
     if missing or fact["under_replicated"]:
         parts += _one_more(brokers)
+    parts += leadership
     text = "; ".join(parts)
     return title, f"{text[0].upper()}{text[1:]}."
 

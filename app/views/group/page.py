@@ -16,11 +16,20 @@ from app.data.history import GROUP as GROUP_MEASURES
 from app.style.charts.heatmaps import heatmap
 from app.style.charts.lines import Line, colours_of, columns_chart
 from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
-from app.ui import components, group_list, incident_list, open_alerts, routes, seasons, tables
+from app.ui import (
+    components,
+    group_list,
+    incident_list,
+    lag_levels,
+    open_alerts,
+    routes,
+    seasons,
+    tables,
+)
 from app.ui.advice import current_advice, forecast
 from app.ui.changes import events, page_events
 from app.ui.group_badges import BADGE_STYLES
-from app.ui.incident_list import DEADLINE_SHOWN
+from app.ui.incidents import DEADLINE_SHOWN
 from app.ui.tables import NEVER, Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.group import members, partition_table, view_model
@@ -174,10 +183,10 @@ if st.toggle("Why this status", key="group-why"):
 sides = st.columns([3, 2], gap="medium")
 left_side, right_side = reversed(sides) if view.is_phone else sides
 low = 150 if view.is_phone else 210
-levels, short_retention = [(f"objective {duration(objective)}", objective)], ""
+levels, short_retention = lag_levels.levels(objective, {}, ()), ""
 with components.guarded():
     kept, read = kept_by_topic(present.rows(view, TOPIC_STATUS)), row["topics"] or ()
-    levels += view_model.retention_level(kept, read)
+    levels = lag_levels.levels(objective, kept, read)
     short_retention = deleted_within_objective(objective, kept, read)
 with components.guarded():
     partitions = history_queries.partition_history(view, group)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 import polars as pl
 
-from alerting.checks.loss_deadline import shortest_kept
-from alerting.checks.retention_deadline import Retention
 from alerting.inputs.facts import complete_sum
 from alerting.rules.lifecycle import State
 from alerting.status.explain import Feature
@@ -18,6 +16,7 @@ from alerting.status.model import Status
 from app.data.history import TIME
 from app.style.format import count, duration, listing
 from app.ui.group_badges import BADGE_STYLES
+from app.ui.group_list import NOT_NOW
 from app.ui.incidents import labels_of
 from app.ui.tables import NEVER, NONE
 from lake.schemas.bronze import IN_TOTALS
@@ -92,31 +91,13 @@ def drained_in(row: Mapping[str, Any]) -> tuple[str, str]:
     """
     drain, loses = row["drain_seconds"], row["status"] == Status.LOSING_DATA
     if drain == NEVER:
+        # What it does at these rates tells nothing of a backlog that comes and goes in waves.
         if loses:
-            return "never", "retention deletes it"
-        return "never", "it grows" if row["grows"] else "it is not drained"
+            return NOT_NOW, "retention deletes it"
+        return NOT_NOW, "it grew in 5 min" if row["grows"] else "at the rates of 5 min"
     if drain == NONE:
         return "nothing waits" if row["lag"] == 0 else "steady", "at these rates"
     return duration(drain), "retention deletes some" if loses else "at these rates"
-
-
-def retention_level(
-    kept: Mapping[str, Retention], topics: Collection[str]
-) -> list[tuple[str, float]]:
-    """Return the level of a time lag beyond which messages are deleted unread, with its name.
-
-    It is the shortest retention by time of a group's topics; none where there is none, or unknown.
-
-    Args:
-        kept: What each topic keeps.
-        topics: The topics that the group reads.
-    """
-    shortest = shortest_kept(kept, topics)
-    if shortest is None:
-        return []
-    topic, seconds = shortest
-    of_which = f" of {topic}" if len(topics) > 1 else ""
-    return [(f"retention {duration(seconds)}{of_which}", seconds)]
 
 
 def lost_since(alerts: pl.DataFrame, group: str) -> tuple[datetime, bool] | None:

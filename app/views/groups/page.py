@@ -135,8 +135,9 @@ figures = {
     "drain_seconds": Column(
         "drained in",
         "duration",
-        help="Lag divided by what is consumed beyond what arrives. Never: it grows or is not "
-        "drained, or retention deletes it.",
+        help="Lag divided by what is consumed beyond what arrives. Not now: at the rates of the "
+        "last five minutes it grows or is not drained, or retention deletes it.",
+        never=group_list.NOT_NOW,
         width=76,
     ),
     "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=46),

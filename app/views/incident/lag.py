@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import starmap
 
 import polars as pl
 
+from alerting.checks.loss_deadline import deleted_within_objective
+from alerting.checks.retention_deadline import Retention
 from app.data.history import TIME
 from app.style.format import UNKNOWN, duration, exact, listing, utc
+from app.ui import lag_levels
 from app.ui.incidents import Incident
+from app.ui.lag_levels import Level
 
 DRAWN = 5
 _NAMED = 10
@@ -104,6 +109,31 @@ def courses(history: pl.DataFrame, groups: Sequence[str]) -> Courses:
         one = history.filter(pl.col("group") == name)
         frame = frame.join(one.select(TIME, pl.col(value).alias(str(place))), on=TIME, how="left")
     return Courses(frame=frame, names=names, others=others, unknown=unknown, is_time=is_time)
+
+
+def held_against(
+    found: Courses,
+    status: pl.DataFrame,
+    kept: Mapping[str, Retention],
+    objective_of: Callable[[str], float],
+) -> tuple[list[Level], str]:
+    """Return the levels of the time lag that is drawn, and a sentence where retention decides.
+
+    Args:
+        found: The courses.
+        status: Rows of ``group_status``.
+        kept: What each topic keeps.
+        objective_of: Returns the objective of a group, in seconds.
+    """
+    if not found.is_time or not found.names:
+        return [], ""
+    read = dict(status.select("group", "topics").drop_nulls().iter_rows())
+    of_groups = [(objective_of(name), kept, read.get(name, ())) for name in found.names]
+    alone = of_groups[0] if len(of_groups) == 1 else None
+    return (
+        lag_levels.shared(starmap(lag_levels.levels, of_groups)),
+        deleted_within_objective(*alone) if alone else "",
+    )
 
 
 def figures(

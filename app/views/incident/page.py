@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from alerting.checks.loss_deadline import kept_by_topic
 from alerting.errors import AlertingError
 from alerting.rules.lifecycle import Alert, State, active
 from app.data import alert_store, history_queries, present, queries
@@ -15,7 +16,7 @@ from app.data.history import History
 from app.style.charts.base import Axis
 from app.style.charts.lines import Line, colours_of, columns_chart
 from app.style.charts.timelines import shown_of, timeline_chart
-from app.style.format import duration, escape, thin
+from app.style.format import escape, thin
 from app.ui import (
     alert_forms,
     components,
@@ -30,7 +31,7 @@ from app.ui.changes import events, relevant
 from app.ui.tables import Column
 from app.ui.time_axis import axis_between, note_of
 from app.views.incident import lag, replication, view_model
-from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS
+from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS
 from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES
 
 view = current()
@@ -79,7 +80,7 @@ if incident.cause.id != alert.id:
     related = around(store, incident.cause)
     incident = view_model.incident_of(incident.cause, related)
 if incident.ended_at is None:
-    (incident,) = open_incidents.at_present(view, [incident])
+    (incident,) = open_incidents.told(view, open_incidents.at_present(view, [incident]))
 at_present, incident = incident, view_model.as_it_was(incident)
 cause = incident.cause
 components.tab_title(view, cause.what, "Incident")
@@ -202,8 +203,13 @@ if late is not None:
     ):
         if late.names:
             colours = colours_of(late.names, view.palette)
-            notes = (late.rest, note_of(chosen, history))
-            wanted = {view.settings.scaling.objective_seconds(name) for name in late.names}
+            kept = {}
+            with components.guarded():
+                kept = kept_by_topic(present.rows(place, TOPIC_STATUS))
+            levels, too_short = lag.held_against(
+                late, status, kept, view.settings.scaling.objective_seconds
+            )
+            notes = (late.rest, too_short, note_of(chosen, history))
             components.chart(
                 columns_chart(
                     late.frame,
@@ -218,9 +224,7 @@ if late is not None:
                     height=180 if view.is_phone else 240,
                     at_end=True,
                     legend_columns=1 if view.is_phone else 6,
-                    levels=[(f"objective {duration(objective)}", objective)]
-                    if late.is_time and len(wanted) == 1 and (objective := next(iter(wanted)))
-                    else (),
+                    levels=levels,
                 ),
                 key="incident-lag",
                 alt=f"How late the groups were that {cause.what} is about, over time",

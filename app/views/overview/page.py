@@ -31,6 +31,7 @@ from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS
 FOLDED = 50
 NAMED_SERIES = 5
 CHANGES_SHOWN = 12
+LINKS_SHOWN = 4
 
 view = current()
 groups = cluster = found = None
@@ -85,10 +86,11 @@ if len(view.clusters) > 1:
         )
 
 stored = present.runs(view)
+beside = view_model.without_row(found, groups)
 if found:
-    seen, rest = view_model.shown(open_incidents.with_advice(view, found))
+    seen, rest = view_model.shown(open_incidents.told(view, found))
     for causes, key, alt in (
-        (seen, "overview-needs", "What needs somebody, the worst and newest first"),
+        (seen, "overview-needs", "What needs somebody, the worst and most urgent first"),
         (rest[:FOLDED], "overview-rest", "What needs somebody later"),
     ):
         if not causes:
@@ -104,10 +106,18 @@ if found:
             )
     if len(rest) > FOLDED:
         routes.link(routes.ALERTS, f"All {len(found)} causes are on the page Alerts")
-elif not unreadable:
+elif not unreadable and not beside:
     components.nothing(
         "No group is late, no partition is at risk, no dead letter waits.", icon=":material/check:"
     )
+
+if beside:
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+        st.caption("Counted above, without a row of its own:", width="content")
+        for group, why in beside[:LINKS_SHOWN]:
+            routes.link(routes.GROUP, escape(thin(f"{group} {why}")), {"group": group})
+        if len(beside) > LINKS_SHOWN:
+            routes.link(routes.GROUPS, f"{len(beside) - LINKS_SHOWN} more on Consumer groups")
 
 course = measured = history_queries.nothing_yet(CLUSTER)
 with components.guarded():
@@ -233,13 +243,32 @@ with components.guarded():
             alt="Messages a second that all topics receive and all groups consume, over time",
         )
 
+    with components.section("Changes in the last hour", is_folded=view.is_phone):
+        changed = page_events.of_last_hour(view)
+        if changed:
+            shown, left_out = events.foremost(changed, CHANGES_SHOWN)
+            lines = [
+                f"- :gray[{clock(one.at, view.zone, now=view.now)}]&nbsp; "
+                f"{escape(thin(one.sentence))}"
+                for one in shown
+            ]
+            st.markdown("\n".join([*lines, *([f"- :gray[{left_out}]"] if left_out else [])]))
+        else:
+            components.nothing(
+                "Nothing fired, no group started or stopped, no broker and no topic came or went, "
+                "nothing was deployed or set anew.",
+                icon=":material/check:",
+            )
+        deploy_form.draw(view)
+
     contributing = forecast.contributors(view)
     if not contributing.is_empty():
         is_generated = bool(contributing["generated"].fill_null(value=False).any())
+        # What is real stands before what the demo made up.
         with components.section(
             seasons.named("What changed most in a week", is_generated=is_generated),
             help_text="Topics whose arrival differs most from the week before.",
-            is_folded=view.is_phone,
+            is_folded=view.is_phone or is_generated,
         ):
             tables.show(
                 contributing,
@@ -258,21 +287,3 @@ with components.guarded():
                 noun="topics",
                 rows_shown=5,
             )
-
-    with components.section("Changes in the last hour", is_folded=view.is_phone):
-        changed = page_events.of_last_hour(view)
-        if changed:
-            shown, left_out = events.foremost(changed, CHANGES_SHOWN)
-            lines = [
-                f"- :gray[{clock(one.at, view.zone, now=view.now)}]&nbsp; "
-                f"{escape(thin(one.sentence))}"
-                for one in shown
-            ]
-            st.markdown("\n".join([*lines, *([f"- :gray[{left_out}]"] if left_out else [])]))
-        else:
-            components.nothing(
-                "Nothing fired, no group started or stopped, no broker and no topic came or went, "
-                "nothing was deployed or set anew.",
-                icon=":material/check:",
-            )
-        deploy_form.draw(view)

@@ -66,6 +66,28 @@ def folded(rest: Sequence[Incident]) -> str:
     return f"{len(rest)} more: {', '.join(parts)}"
 
 
+def without_row(found: Sequence[Incident], groups: pl.DataFrame) -> list[tuple[str, str]]:
+    """Return the groups that the sentence counts and no row is about, each with a clause on why.
+
+    Args:
+        found: What needs somebody: the rows, folded ones too.
+        groups: Rows of ``group_status``.
+    """
+    has_row = {one.cause.labels.get("group") for one in found}
+    under = {
+        symptom.labels["group"]: one.cause.what
+        for one in found
+        for symptom in one.symptoms
+        if "group" in symptom.labels
+    }
+    return [
+        (group, f"{word}: under {under[group]}" if group in under else f"{word}: no alert is open")
+        for status, word in _NAMED
+        for group in groups.filter(status=status.value)["group"].sort()
+        if group not in has_row
+    ]
+
+
 _NAMED = (
     (Status.LOSING_DATA, "losing data"),
     (Status.STOPPED, "stopped"),

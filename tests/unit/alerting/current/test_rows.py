@@ -96,7 +96,7 @@ def test_every_table_tells_what_the_samples_show() -> None:
                     "log_end": 5,
                     "size_bytes": 1,
                     "in_sync_replicas": [1, 2, 3],
-                    "preferred_leader": 3,
+                    "preferred_leader": 2,
                 },
                 ago=ago,
             )
@@ -158,6 +158,8 @@ def test_every_table_tells_what_the_samples_show() -> None:
     assert (topic["retention_seconds"], topic["slowest_group"]) == (3600.0, "g")
     one, two = written[BROKER_STATUS].iter_rows(named=True)
     assert (one["leaders"], one["replicas"]) == (2, 2)
+    preferred = [(each["preferred"], each["preferred_led"]) for each in (one, two)]
+    assert preferred == [(1, 1), (1, 0)], "what prefers a broker that is missing waits for it"
     # Without a majority of controllers both that it leads get no other leader.
     assert (one["offline_if_lost"], one["refused_if_lost"]) == (2, 1)
     assert (one["ends_quorum_if_lost"], two["ends_quorum_if_lost"]) == (True, None)

@@ -56,14 +56,20 @@ def test_short(value: float, text: str) -> None:
         (300, "in 5 min"),
         (3599, "in 59 min"),
         (3600, "in 1 h"),
-        (2 * 3600 + 50 * 60, "in 2.5 h"),
-        (10 * 3600 + 3000, "in 10 h"),
+        (89 * 60, "in 1 h 25 min"),
+        (72 * 60, "in 1 h 10 min"),
+        (3 * 3600 - 1, "in 2 h 55 min"),
+        (3 * 3600, "in 3 h"),
+        (3 * 3600 + 50 * 60, "in 3.5 h"),
+        (23 * 3600 + 3000, "in 23.5 h"),
         (27 * 3600, "in 27 h"),
         (2 * 86_400 + 3600, "in 2 d"),
         (2 * 86_400 + 13 * 3600, "in 2.5 d"),
     ],
 )
-def test_time_left_has_one_unit_and_never_more_than_is_left(seconds: float, text: str) -> None:
+def test_time_left_is_fine_where_it_is_short_and_never_more_than_is_left(
+    seconds: float, text: str
+) -> None:
     assert time_left(seconds) == text
     assert in_steps(seconds) <= max(0, seconds)
 

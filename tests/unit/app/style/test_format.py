@@ -180,7 +180,7 @@ def test_sentences_of_others_get_thin_spaces(text: str, shown: str) -> None:
 
 def test_no_line_breaks_between_a_number_and_its_unit() -> None:
     assert write.unbroken("g loses data in 2.5 h, 3 times") == "g loses data in 2.5\u00a0h, 3 times"
-    assert write.unbroken("for 1 d 3 h and 5 m") == "for 1\u00a0d 3\u00a0h and 5 m"
+    assert write.unbroken("for 1 d 3 h and 5 m") == "for 1\u00a0d\u00a03\u00a0h and 5 m"
 
 
 def test_markdown_is_taken_at_its_word() -> None:

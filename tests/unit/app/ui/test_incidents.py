@@ -15,6 +15,7 @@ from alerting.rules.lifecycle import Alert, State, Told
 from alerting.rules.model import AlertSeverity
 from alerting.status.descriptions import SCALING_STEP
 from app.data.context import View
+from app.style.format import unbroken
 from app.ui.alert_list import OVER_BADGE_STYLES, as_said
 from app.ui.incident_list import (
     badge_of,
@@ -25,9 +26,9 @@ from app.ui.incident_list import (
     span,
     timeline_rows,
 )
-from app.ui.incidents import Incident, between, incidents, of_rows, with_rows
+from app.ui.incidents import Incident, between, in_order, incidents, of_rows, with_rows
 from app.ui.symptoms import MOST_SYMPTOMS, limited
-from app.views.alerts.view_model import matching, newest_first
+from app.views.alerts.view_model import matching
 from config.integrations import RabbitMQSettings
 from lake.schemas.current import GROUP_STATUS, READERS
 from tests import alert_of
@@ -85,7 +86,8 @@ def test_an_incident_says_since_when_as_the_overview_does(
     [
         pytest.param(None, "", id="not known"),
         pytest.param(3600.0, "loses data in 1 h", id="later"),
-        pytest.param(2 * 3600.0 + 55 * 60, "loses data in 2.5 h", id="in one unit"),
+        pytest.param(89 * 60.0, "loses data in 1 h 25 min", id="as finely as it can be acted on"),
+        pytest.param(3 * 3600.0 + 55 * 60, "loses data in 3.5 h", id="to half an hour"),
         pytest.param(8 * 86400.0, "", id="far"),
         pytest.param(200.0, "loses data within 5 min", id="soon"),
         pytest.param(-5.0, "loses data within 5 min", id="over"),
@@ -95,10 +97,13 @@ def test_how_long_until_messages_are_deleted(seconds: float | None, expected: st
     assert deadline(None if seconds is None else NOW + timedelta(seconds=seconds), NOW) == expected
 
 
-@pytest.mark.parametrize("hours", [0.0, 0.99, 1.99, 9.99, 47.9, 167.9])
-def test_a_deadline_has_room_in_a_line_of_its_column(hours: float) -> None:
-    """Given a column of 10 rem, then it has room for two dozen bold letters."""
-    assert len(deadline(NOW + timedelta(hours=hours), NOW)) < 24
+@pytest.mark.parametrize("hours", [0.0, 0.99, 1.99, 2.99, 23.9, 47.9, 167.9])
+def test_a_deadline_is_never_broken_within_its_time(view: View, hours: float) -> None:
+    due = NOW.timestamp() + hours * 3600
+    (found,) = incidents([alert("g", 1000.0, labels={"cluster": view.cluster}, deadline=due)])
+    (row,) = items([found], replace(view, now=NOW))
+    *_, time = unbroken(row.until).split(" ")
+    assert time[0].isdecimal() and len(row.until) <= 24
 
 
 def test_a_cause_that_is_no_group_says_whose_data_is_lost(view: View) -> None:
@@ -153,7 +158,8 @@ def test_what_recovers_has_a_mark_of_its_own_and_no_number(view: View) -> None:
     unsure = alert("unsure", 1990.0, state=State.PENDING, severity=AlertSeverity.CRITICAL)
     fires = alert("fires", 1000.0)
     symptom = alert("too", 1000.0, inhibited_by="over", recovering_since=1990.0)
-    found = incidents([unsure, mends, fires, symptom, alert("over", 900.0, ended=1950.0)])
+    over = alert("over", 900.0, ended=1950.0)
+    found = in_order(incidents([unsure, mends, fires, symptom, over]), NOW)
     rows = items(found, replace(view, now=NOW))
     assert [(row.what, row.badge and row.badge.word) for row in rows] == [
         ("fires", "watch"),
@@ -164,16 +170,34 @@ def test_what_recovers_has_a_mark_of_its_own_and_no_number(view: View) -> None:
     assert numbers(found[1:2]) == "Nothing needs you now"
 
 
-def test_a_missing_broker_comes_first_then_what_loses_data_now_or_soon() -> None:
-    critical = AlertSeverity.CRITICAL
+def test_what_is_lost_now_comes_first_then_the_nearest_deadline_then_what_has_none() -> None:
+    critical = {"severity": AlertSeverity.CRITICAL}
+    now, hour = NOW.timestamp(), 3600.0
     given = [
-        alert("newest", 1900.0, severity=critical, check="stopped"),
-        alert("in days", 1900.0, check="data_loss_deadline", inhibited_by="newest"),
-        alert("soon", 1600.0, severity=critical, check="data_loss_deadline"),
-        alert("loses", 1500.0, severity=critical, check="losing_data"),
-        alert("broker", 1000.0, severity=critical, check="broker_missing"),
+        alert("newest", 1900.0, **critical),
+        alert("broker", 1000.0, check="broker_missing", **critical),
+        alert("broker, 17 h", 1990.0, check="broker_missing", deadline=now + 17 * hour, **critical),
+        alert("1.5 h", 1950.0, deadline=now + 1.5 * hour, **critical),
+        alert("1 h", 1100.0, deadline=now + hour, **critical),
+        alert("a month", 1100.0, deadline=now + 30 * 24 * hour, **critical),
+        alert("lost now", 1050.0, check="losing_data", **critical),
+        alert("mends", 1990.0, check="losing_data", recovering_since=1995.0, **critical),
+        alert("to watch", 1990.0, deadline=now + 60.0),
     ]
-    assert [one.cause.what for one in incidents(given)] == ["broker", "loses", "soon", "newest"]
+    assert [one.cause.what for one in in_order(incidents(given), NOW)] == [
+        *("lost now", "1 h", "1.5 h", "broker, 17 h", "broker", "newest", "a month", "to watch"),
+        "mends",
+    ]
+
+
+def test_rows_stand_still_while_their_deadlines_are_written_alike() -> None:
+    critical = {"severity": AlertSeverity.CRITICAL}
+    for newer, older in ((5460.0, 5430.0), (5430.0, 5460.0)):
+        given = [
+            alert("older", 1000.0, deadline=NOW.timestamp() + older, **critical),
+            alert("newer", 1500.0, deadline=NOW.timestamp() + newer, **critical),
+        ]
+        assert [one.cause.what for one in in_order(incidents(given), NOW)] == ["newer", "older"]
 
 
 def test_what_was_mended_before_it_was_over_lasted_so_long(view: View) -> None:
@@ -213,8 +237,8 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     rows = rows.with_columns(pl.lit("c").alias("cluster"))
     frame = replace(view, now=NOW)
     of_store = [one for one in incidents(store) if one.ended_at is None]
-    listed = items(with_rows(of_store, rows), frame)
-    assert items(of_rows(rows), frame) == listed
+    listed = items(in_order(with_rows(of_store, rows), NOW), frame)
+    assert items(in_order(of_rows(rows), NOW), frame) == listed
     assert [row.when for row in listed if " or before" in row.when] == ["00:23 or before"]
     assert [row.until for row in listed] == [
         *(
@@ -245,7 +269,7 @@ def test_incidents_have_the_thousands_of_the_page(view: View) -> None:
 @pytest.mark.parametrize(
     ("search", "severities", "names"),
     [
-        pytest.param("", [], ["broker", "group"], id="all"),
+        pytest.param("", [], ["group", "broker"], id="all"),
         pytest.param(" OFF", [], ["broker"], id="by a symptom"),
         pytest.param("group", [], ["group"], id="by the cause"),
         pytest.param("", [AlertSeverity.WARNING], ["group"], id="by the cause's severity"),
@@ -285,14 +309,15 @@ def test_a_symptom_without_its_cause_and_a_circle_stand_for_themselves() -> None
     assert names == {"lonely", "a", "b"}
 
 
-def test_the_worst_and_newest_come_first_and_what_is_over_last() -> None:
+def test_histories_have_the_newest_first_and_lists_the_worst() -> None:
     old = alert("old", 100.0, severity=AlertSeverity.CRITICAL)
     new = alert("new", 900.0, severity=AlertSeverity.CRITICAL)
     watch = alert("watch", 1500.0)
     over = alert("over", 1900.0, 1950.0, severity=AlertSeverity.CRITICAL)
-    assert [one.cause.what for one in incidents([over, watch, old, new])] == [
-        *("new", "old", "watch", "over")
-    ]
+    found = incidents([over, watch, old, new])
+    assert [one.cause.what for one in found] == ["over", "watch", "new", "old"]
+    going_on = [one for one in found if one.ended_at is None]
+    assert [one.cause.what for one in in_order(going_on, NOW)] == ["new", "old", "watch"]
 
 
 def test_an_incident_goes_on_while_a_symptom_does() -> None:
@@ -345,7 +370,7 @@ def test_an_incident_is_whole_whatever_time_it_is_looked_at_from() -> None:
 def test_the_history_is_newest_first_whatever_is_still_open() -> None:
     old = alert("old", 100.0, severity=AlertSeverity.CRITICAL)
     symptom = alert("symptom", 1990.0, inhibited_by="old")
-    found = newest_first(incidents([old, symptom, alert("new", 1500.0, 1600.0)]))
+    found = incidents([old, symptom, alert("new", 1500.0, 1600.0)])
     bars = timeline_rows(found, NOW)["what"].to_list()
     assert [name.strip() for name in bars] == ["new", "old", "↳ 1 symptom of old"]
 

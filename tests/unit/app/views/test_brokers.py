@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 from app.ui.tables import DASH
+from app.views.brokers import leadership
 from app.views.brokers import view_model as brokers_view_model
 from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK, TOPIC_STATUS
-from lake.schemas.tables import CLUSTER_SETTINGS
+from lake.schemas.tables import CLUSTER_EVENTS, CLUSTER_SETTINGS
 from tests.unit.app.views.made_rows import START, at, rows
 
 
@@ -77,6 +78,49 @@ def test_the_sentence_of_brokers() -> None:
         title, detail = sentence(unread)
         assert title == "Which brokers are up is unknown"
         assert "unknown" in detail
+
+
+def test_a_broker_that_is_back_says_what_it_leads_and_what_moves_leaders_there() -> None:
+    def brokers(*numbers: tuple[int | None, int | None]) -> pl.DataFrame:
+        return pl.DataFrame(
+            [
+                {"cluster": "c", "evaluated_at": START, "broker_id": number, "is_alive": number < 9}
+                | {"preferred_led": led, "preferred": of}
+                for number, (led, of) in enumerate(numbers, 1)
+            ],
+            schema=BROKER_STATUS.polars_schema,
+        )
+
+    every = cluster_status(
+        brokers=3, missing_brokers=[], offline=0, under_min_isr=0, under_replicated=0
+    )
+    events = rows(
+        CLUSTER_EVENTS,
+        *(
+            {"kind": kind, "subject": "2", "observed_at": at(second)}
+            for kind, second in (("broker missing", 0), ("broker back", 60), ("broker back", 120))
+        ),
+    )
+    back = leadership.returned(events)
+    assert back == {"2": at(120)}
+    given = brokers((70, 70), (0, 70), (50, 70), (None, None), (0, 0), (64, 70))
+    found = leadership.lacking(given)
+    assert found["broker_id"].to_list() == [2, 3], "few leaders elsewhere are no news"
+    said = leadership.clauses(found, back, UTC, at(600))
+    title, detail = brokers_view_model.sentence(every, given, UTC, at(600), leadership=said)
+    assert title == (
+        "All brokers are up, broker 2 is back since 08:02 and leads 0 of the 70 partitions that "
+        "prefer it"
+    )
+    assert detail == (
+        "Every partition has a leader and all its replicas in sync; broker 3 leads 50 of the 70 "
+        "partitions that prefer it; a preferred leader election (kafka-leader-election.sh) or "
+        "auto.leader.rebalance.enable moves leaders there."
+    )
+    fine = leadership.clauses(leadership.lacking(brokers((70, 70))), back, UTC, at(600))
+    assert fine == []
+    gone = brokers(*[(70, 70)] * 8, (0, 70))
+    assert leadership.lacking(gone).is_empty(), "nobody moves leaders to what is missing"
 
 
 def test_replicas_that_lack_are_named() -> None:

@@ -8,11 +8,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from alerting.checks.loss_deadline import kept_by_topic
 from alerting.status.explain import Feature
 from app.ui.tables import NEVER, NONE
 from app.views.group import view_model as group_view_model
-from lake.schemas.current import OPEN_ALERTS, TOPIC_STATUS
+from lake.schemas.current import OPEN_ALERTS
 from lake.schemas.tables import GROUP_MEMBERS, GROUP_OFFSETS
 from tests.unit.app.views.made_rows import START, at, history, partition_statuses, rows
 
@@ -41,12 +40,14 @@ def test_nothing_that_was_measured_is_a_table_without_rows() -> None:
         pytest.param(
             {"drain_seconds": NONE, "lag": 0}, ("nothing waits", "at these rates"), id="empty"
         ),
-        pytest.param({"drain_seconds": NEVER, "grows": True}, ("never", "it grows"), id="grows"),
-        pytest.param({"drain_seconds": NEVER}, ("never", "it is not drained"), id="behind"),
+        pytest.param(
+            {"drain_seconds": NEVER, "grows": True}, ("not now", "it grew in 5 min"), id="grows"
+        ),
+        pytest.param({"drain_seconds": NEVER}, ("not now", "at the rates of 5 min"), id="behind"),
         pytest.param({"drain_seconds": None}, ("unknown", "at these rates"), id="unknown"),
         pytest.param(
             {"drain_seconds": NEVER, "grows": True, "status": "LOSING_DATA"},
-            ("never", "retention deletes it"),
+            ("not now", "retention deletes it"),
             id="deleted",
         ),
         pytest.param(
@@ -61,31 +62,6 @@ def test_what_drains_a_backlog_is_said_with_its_time(
 ) -> None:
     row = {"status": "OK", "lag": 9, "grows": False, **given}
     assert group_view_model.drained_in(row) == said
-
-
-def test_the_shortest_retention_of_what_a_group_reads_is_a_level_of_its_time_lag() -> None:
-    def topic(name: str, kept: float | None, policy: str = "delete") -> dict[str, Any]:
-        return {
-            "topic": name,
-            "retention_seconds": kept,
-            "cleanup_policy": policy,
-            "evaluated_at": START,
-        }
-
-    def of(*names: str) -> list[tuple[str, float]]:
-        return group_view_model.retention_level(kept_by_topic(status), names)
-
-    given = [
-        *(topic("a", 60.0), topic("b", 3600.0), topic("ever", None)),
-        *(topic("keys", 5.0, "compact"), topic("both", 90.0, "compact,delete")),
-    ]
-    status = pl.DataFrame(
-        [{"cluster": "c", **one} for one in given], schema=TOPIC_STATUS.polars_schema
-    )
-    assert of("a") == [("retention 1 min", 60.0)]
-    assert of("a", "b") == [("retention 1 min of a", 60.0)]
-    assert of("keys", "both") == [("retention 1 min 30 s of both", 90.0)]
-    assert of("ever") == of("keys") == of("unseen") == of() == []
 
 
 def test_messages_are_lost_since_the_alert_began_not_since_the_newest_loss() -> None:

@@ -12,8 +12,9 @@ from alerting.status.descriptions import SCALING_STEP, WAIT_STEP
 from app.data.context import View
 from app.style.format import short
 from app.ui import incident_list, incidents, open_alerts, open_incidents
+from app.ui.incidents import Incident
 from app.views.overview import view_model as overview_view_model
-from lake.schemas.current import CLUSTER_STATUS, OPEN_ALERTS
+from lake.schemas.current import CLUSTER_STATUS, OPEN_ALERTS, RECENT_CHANGES
 from tests.unit.app.views.made_rows import START, at, history, statuses
 
 
@@ -44,12 +45,16 @@ def alerts(*given: dict[str, Any]) -> pl.DataFrame:
     )
 
 
+def listed(rows: pl.DataFrame) -> list[Incident]:
+    return incidents.in_order(incidents.of_rows(rows), START)
+
+
 def at_start(view: View) -> View:
     return replace(view, now=START)
 
 
 def test_causes_come_first_with_their_symptoms_below_them(view: View) -> None:
-    found = incidents.of_rows(
+    found = listed(
         alerts(
             {"fingerprint": "watch"},
             {"fingerprint": "symptom", "inhibited_by": "cause", "severity": "critical"},
@@ -86,29 +91,11 @@ def test_clusters_are_counted_as_their_overviews_count() -> None:
         {"fingerprint": "may fire", "severity": "critical", "state": "pending"},
         {"fingerprint": "mends", "severity": "critical", "recovering_since": START},
     )
-    known = incidents.of_rows(open_now)
+    known = listed(open_now)
     assert incident_list.numbers(known) == "1 thing needs you now, 1 to watch, 1 pending"
     status = pl.DataFrame([{"cluster": "c"}], schema=CLUSTER_STATUS.polars_schema)
     found = overview_view_model.cluster_rows(["c"], status, known, START)
     assert found.select("act_now", "watch").rows() == [(1, 1)]
-
-
-def test_a_deadline_that_comes_and_goes_moves_no_row() -> None:
-    given = [
-        {"fingerprint": "near", "check": "data_loss_deadline", "since": at(-600)},
-        {"fingerprint": "newer", "check": "stopped", "since": at(-60)},
-        {"fingerprint": "older", "check": "stopped", "since": at(-300)},
-    ]
-    for deadlines in ((60, None, 60), (None, 60, None), (None, None, 60), (None, None, None)):
-        found = incidents.of_rows(
-            alerts(
-                *(
-                    one | {"deadline_at": None if left is None else at(left)}
-                    for one, left in zip(given, deadlines, strict=True)
-                )
-            )
-        )
-        assert [one.cause.fingerprint for one in found] == ["near", "newer", "older"]
 
 
 def test_a_cause_that_is_over_says_so_and_is_no_trouble_of_its_group(view: View) -> None:
@@ -116,7 +103,7 @@ def test_a_cause_that_is_over_says_so_and_is_no_trouble_of_its_group(view: View)
     symptom = {"fingerprint": "b", "inhibited_by": "a"}
     for recovers, said in ((None, "go on"), (at(-60), "recover")):
         rows = alerts(given, symptom | {"recovering_since": recovers})
-        (row,) = incident_list.items(incidents.of_rows(rows), at_start(view))
+        (row,) = incident_list.items(listed(rows), at_start(view))
         assert row.until == f"in c, over, its symptoms {said}"
     assert open_alerts.about(alerts(given), "group", "a") == []
 
@@ -145,15 +132,13 @@ def test_what_two_rules_say_alike_of_a_group_stands_in_its_header_once() -> None
 )
 def test_an_alert_that_is_only_kept_open_says_so(view: View, seconds: float, until: str) -> None:
     given = {"fingerprint": "a", "deadline_at": at(3600), "last_true_at": at(seconds)}
-    (row,) = incident_list.items(incidents.of_rows(alerts(given)), at_start(view))
+    (row,) = incident_list.items(listed(alerts(given)), at_start(view))
     assert row.until == f"{until}, in c"
 
 
 def test_the_step_of_a_group_that_falls_behind_is_what_scaling_advises() -> None:
     given = {"slow": SCALING_STEP, "off": "Start it.", "mends": WAIT_STEP, "quiet": SCALING_STEP}
-    found = incidents.of_rows(
-        alerts(*({"fingerprint": name, "step": step} for name, step in given.items()))
-    )
+    found = listed(alerts(*({"fingerprint": name, "step": step} for name, step in given.items())))
     advised = {("c", name): f"advice on {name}" for name in ("slow", "off", "mends")}
     told = [open_incidents.advised_step(one, advised).cause for one in found]
     assert {one.fingerprint: one.step for one in told} == {
@@ -162,21 +147,73 @@ def test_the_step_of_a_group_that_falls_behind_is_what_scaling_advises() -> None
     }
 
 
+def test_a_group_that_stopped_says_first_that_its_members_are_back(view: View) -> None:
+    """Given consumers that were started again, then the row says so, whatever leads its group."""
+    stopped = {"check": "stopped", "detail": "900 messages behind.", "severity": "critical"}
+    found = listed(
+        alerts(
+            {"fingerprint": "back"} | stopped,
+            {"fingerprint": "gone"} | stopped,
+            {"fingerprint": "other", "detail": "900 messages behind."},
+            {"fingerprint": "loses", "check": "losing_data", "detail": "3 lost."},
+            {"fingerprint": "loses too", "inhibited_by": "loses"}
+            | stopped
+            | {"labels": [{"key": "group", "value": "loses"}]},
+        )
+    )
+    flow = {"lag": 900, "arrival_per_second": 10.0}
+    groups = statuses(
+        {"group": "back", "members": 3, "growth_per_second": -5.0, "drain_seconds": 180.0} | flow,
+        {"group": "gone", "members": 0, "growth_per_second": 10.0} | flow,
+        {"group": "loses", "members": 1, "status": "LOSING_DATA", "drain_seconds": 60.0} | flow,
+        {"group": "other", "members": 2} | flow,
+        {"group": "never left", "members": 2, "status": "STOPPED"} | flow,
+    )
+    change = {"cluster": "c", "kind": "members", "name": "back", "evaluated_at": START}
+    changes = pl.DataFrame(
+        [
+            change | {"before": 2, "after": 3, "changed_at": at(-60)},
+            change | {"before": 0, "after": 2, "changed_at": at(-120)},
+            change | {"before": 5, "after": 0, "changed_at": at(-600)},
+        ],
+        schema=RECENT_CHANGES.polars_schema,
+    )
+    said = open_incidents.members_back(groups, changes, at_start(view))
+    assert said == {
+        "back": "3 members are back since 07:58, lag goes down.",
+        "loses": "1 member is back.",
+        "other": "2 members are back.",
+    }, "what retention deletes counts as consumed: that lag goes down tells nothing then"
+    back = {("c", group): line for group, line in said.items()}
+    told = {one.cause.fingerprint: open_incidents.with_members(one, back) for one in found}
+    assert {name: one.cause.detail for name, one in told.items()} == {
+        "back": "3 members are back since 07:58, lag goes down. 900 messages behind.",
+        "gone": "900 messages behind.",
+        "other": "900 messages behind.",
+        "loses": "1 member is back. 3 lost.",
+    }
+    growing = groups.filter(group="back").with_columns(
+        pl.lit(5.0).alias("growth_per_second"), pl.lit(None, pl.Float64).alias("drain_seconds")
+    )
+    (line,) = open_incidents.members_back(growing, changes.clear(), at_start(view)).values()
+    assert line == "3 members are back, lag still grows."
+
+
 def test_nothing_to_act_on_is_folded_away() -> None:
     many = [{"fingerprint": f"c{number}", "severity": "critical"} for number in range(7)]
     few = [{"fingerprint": f"w{number}"} for number in range(3)]
-    found = incidents.of_rows(alerts(*few, *many))
+    found = listed(alerts(*few, *many))
     seen, rest = overview_view_model.shown(found)
     assert [one.cause.severity for one in seen] == ["critical"] * 7
     assert overview_view_model.folded(rest) == "3 more: 3 to watch"
     assert incident_list.needs(found) == "c0 is late. 7 things need you now, 3 to watch"
-    quiet = incidents.of_rows(alerts(*few))
+    quiet = listed(alerts(*few))
     assert overview_view_model.shown(quiet) == (quiet, [])
     flood = [{"fingerprint": f"c{number}", "severity": "critical"} for number in range(12)]
-    _, rest = overview_view_model.shown(incidents.of_rows(alerts(*flood)))
+    _, rest = overview_view_model.shown(listed(alerts(*flood)))
     assert overview_view_model.folded(rest) == "2 more: 2 to act on now"
     unsure = [{**one, "state": "pending"} for one in many]
-    _, rest = overview_view_model.shown(incidents.of_rows(alerts(*few, *unsure)))
+    _, rest = overview_view_model.shown(listed(alerts(*few, *unsure)))
     assert overview_view_model.folded(rest) == "6 more: 6 pending"
 
 
@@ -189,7 +226,7 @@ def test_the_sentence_of_the_overview() -> None:
         {"group": "a", "status": "STALLED", "lag": 900, "unknown_partitions": 1},
         {"group": "b", "lag": 100},
     )
-    found = incidents.of_rows(alerts({"fingerprint": "a", "severity": "critical"}))
+    found = listed(alerts({"fingerprint": "a", "severity": "critical"}))
     assert overview_view_model.headline(found, groups, cluster) == (
         "a is late. 1 thing needs you now",
         f"Lag total {short(1000)} without 1 group that could not be read in full, "
@@ -206,6 +243,27 @@ def test_the_sentence_of_the_overview() -> None:
         "Nothing needs you",
         "No consumer group is known. Whether all brokers are up is unknown.",
     )
+
+
+def test_each_group_that_is_counted_has_a_row_or_is_named_beside_them() -> None:
+    found = listed(
+        alerts(
+            {"fingerprint": "listed", "check": "stalled"},
+            {"fingerprint": "broker", "labels": [], "what": "Broker 2 is missing"},
+            {"fingerprint": "follows", "check": "stalled", "inhibited_by": "broker"},
+        )
+    )
+    groups = statuses(
+        *({"group": name, "status": "STALLED"} for name in ("listed", "follows", "quiet")),
+        {"group": "odd", "status": "UNKNOWN"},
+        {"group": "fine"},
+    )
+    assert overview_view_model.without_row(found, groups) == [
+        ("follows", "stalled: under Broker 2 is missing"),
+        ("quiet", "stalled: no alert is open"),
+        ("odd", "unknown: no alert is open"),
+    ]
+    assert overview_view_model.without_row(found, statuses({"group": "fine"})) == []
 
 
 def test_how_much_lag_has_grown_until_now() -> None:
