@@ -93,7 +93,7 @@ def unusual(view: View, group: str) -> str | None:
         for row in rows.head(_HOURS_NAMED).iter_rows(named=True)
     ]
     more = f"; {rows.height - len(found)} more" if rows.height > len(found) else ""
-    return f"Unusual hours of the last day: {'; '.join(found)}{more}" if found else None
+    return f"Unusual hours of the last day: {'; '.join(found)}{more}." if found else None
 
 
 def draw_changes(view: View, subject: str, name: str) -> None:

@@ -22,7 +22,7 @@ from app.ui.changes import events, page_events
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.incident_list import DEADLINE_SHOWN
 from app.ui.tables import NEVER, Column
-from app.ui.time_axis import note_of, page_axis
+from app.ui.time_axis import end_of, note_of, page_axis
 from app.views.group import members, partition_table, view_model
 from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS, TOPIC_STATUS
 from lake.schemas.tables import GROUP_HISTORY, GROUP_OFFSETS, GROUPS, REBALANCES
@@ -190,10 +190,11 @@ with components.guarded():
     with left_side:
         own = colours_of([group], view.palette)[group]
         delays_lack = history.frame["lag"].count() > history.frame["time_lag_seconds"].count()
-        of_time_lag = (DELAYS_LACK if delays_lack else "", escape(thin(short_retention)))
+        ends = end_of(view, history)
+        of_time_lag = (DELAYS_LACK if delays_lack else "", escape(thin(short_retention)), ends)
         notes = {
             "time-lag": " ".join(filter(None, of_time_lag)),
-            "lag": seasons.unusual(view, group),
+            "lag": " ".join(filter(None, (seasons.unusual(view, group), ends))),
         }
         for title, key, column, y_title, alt in (
             ("Time lag", "time-lag", "time_lag_seconds", "", "Age"),
@@ -234,6 +235,11 @@ with components.guarded():
             if rows["lag"].null_count() == rows.height:
                 components.nothing("No lag of a partition is known in this range.")
             else:
+                most = (
+                    f"{view_model.HEATMAP_ROWS} of {total} partitions: the highest lag."
+                    if total > view_model.HEATMAP_ROWS
+                    else None
+                )
                 components.chart(
                     heatmap(
                         rows,
@@ -250,9 +256,7 @@ with components.guarded():
                     ),
                     key="group-heat",
                     alt=f"Lag of each partition of {group} over time",
-                    note=f"{view_model.HEATMAP_ROWS} of {total} partitions: the highest lag"
-                    if total > view_model.HEATMAP_ROWS
-                    else None,
+                    note=" ".join(filter(None, (most, end_of(view, partitions)))),
                 )
         with components.section("Arriving and consumed", is_folded=view.is_phone):
             components.chart(
