@@ -306,7 +306,7 @@ def data_loss_deadline(given: CheckInput) -> Iterable[CheckResult]:
                 may_be_worse=loss.is_unknown,
                 what=f"{key.group} loses {'more data' if is_losing else 'data soon'}",
                 detail=f"{loss.reason[0].upper()}{loss.reason[1:]}; at these rates retention "
-                f"reaches it on {part.topic}-{part.partition}.",
+                f"reaches it on {part.name}.",
                 # What it loses already has no time to come.
                 deadline=None if is_losing else given.frames.now + left,
                 cause=words.cause or "It is nearly as late as retention is long.",

@@ -10,7 +10,7 @@ from alerting.status.features import Measurement, lateness_made_good
 from alerting.status.model import LagNumbers, PartitionStatus, PartitionWindow, Status, StatusRules
 from alerting.status.no_data import unreadable
 from alerting.status.on_time import late, on_time
-from alerting.status.phrases import count, duration, messages, rate
+from alerting.status.phrases import compared_rates, count, duration, messages, rate, rates
 from alerting.status.stall_timeout import stall_timeout
 from alerting.status.trend import Trend
 
@@ -98,13 +98,13 @@ def _at_end(found: Measurement) -> StatusDecision | None:
         return None
     lag = found.newest.lag or 0
     arrival = found.recent.arrival_per_second if found.recent else None
-    flow = "" if arrival is None else f", {rate(arrival)} arrive" if arrival > 0 else ", idle"
+    comes = "" if arrival is None else f", {rate(arrival)} arrive" if arrival > 0 else ", idle"
     if lag == 0:
-        return StatusDecision(status=Status.OK, reason=f"Everything is read{flow}.")
+        return StatusDecision(status=Status.OK, reason=f"Everything is read{comes}.")
     return StatusDecision(
         status=Status.OK,
         reason=f"At the end: a lag of {lag} that never reaches zero is what transaction markers "
-        f"leave{flow}.",
+        f"leave{comes}.",
     )
 
 
@@ -179,10 +179,10 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
             since=absence.since,
         )
     arrival = found.recent.arrival_per_second if found.recent else None
-    flow = f", {rate(arrival)} more arrive" if arrival else ""
+    comes = f", {rate(arrival)} more arrive" if arrival else ""
     return StatusDecision(
         status=Status.STOPPED,
-        reason=f"{late(lag, found.behind_seconds)}{flow}: nobody consumes.",
+        reason=f"{late(lag, found.behind_seconds)}{comes}: nobody consumes.",
         since=absence.since,
     )
 
@@ -236,7 +236,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         )
     keeps_up = StatusDecision(
         status=Status.OK,
-        reason=f"{on_time(numbers_of(found), rules)}: {_flow(trend)}{_waits(lag, behind)}.",
+        reason=f"{on_time(numbers_of(found), rules)}: {_rates(trend)}{_waits(lag, behind)}.",
     )
     is_small = lag <= rules.minimum_messages or (behind is not None and behind < material)
     if is_small and (found.last_advance_at is not None or trend is not None):
@@ -255,6 +255,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
             f"a direction takes {duration(rules.trend_seconds)}.",
             since=found.first_at,
         )
+    evidence = compared_rates(trend.arrival_per_second, trend.consumption_per_second)
     direction = trend.direction or (found.full.direction if found.full else 0)
     if found.commit_period_seconds is None and found.resumed_at is None and direction >= 0:
         return StatusDecision(
@@ -292,7 +293,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         )
         return StatusDecision(
             status=Status.FALLING_BEHIND,
-            reason=f"{late(lag, behind)}, falling behind: {_flow(trend)}.",
+            reason=f"{late(lag, behind)}, falling behind: {evidence}.",
             since=growth.since if growth is not None else found.lowest_at,
             is_lasting=is_late or is_lasting,
         )
@@ -301,21 +302,21 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         left = "" if drain is None else f", drained in {duration(drain)}"
         return StatusDecision(
             status=Status.CATCHING_UP,
-            reason=f"{late(lag, behind)}, catching up{left}: {_flow(trend)}.",
+            reason=f"{late(lag, behind)}, catching up{left}: {evidence}.",
             since=found.highest_at,
         )
     if found.shrinks_since is not None:
         return StatusDecision(
             status=Status.CATCHING_UP,
             reason=f"{late(lag, behind)}, catching up slowly for "
-            f"{duration(found.newest.at - found.shrinks_since)}: {_flow(trend)}.",
+            f"{duration(found.newest.at - found.shrinks_since)}: {evidence}.",
             since=found.shrinks_since,
         )
     if growth is not None and is_lasting:
         return StatusDecision(
             status=Status.FALLING_BEHIND,
             reason=f"{late(lag, behind)}, falling behind slowly, by "
-            f"{messages(growth.messages)} in {duration(growth.seconds)}: {_flow(trend)}.",
+            f"{messages(growth.messages)} in {duration(growth.seconds)}: {evidence}.",
             since=growth.since,
             is_lasting=True,
         )
@@ -325,7 +326,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     if behind is not None and behind >= steady and direction == 0:
         return StatusDecision(
             status=Status.FALLING_BEHIND,
-            reason=f"{late(lag, behind)}, not catching up: {_flow(trend)}.",
+            reason=f"{late(lag, behind)}, not catching up: {evidence}.",
             since=found.first_at,
             is_lasting=stays_late
             and found.newest.at - found.working_since >= rules.lasting_seconds
@@ -340,10 +341,10 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     return keeps_up
 
 
-def _flow(trend: Trend | None) -> str:
+def _rates(trend: Trend | None) -> str:
     if trend is None:
         return "commits advance"
-    return f"{rate(trend.arrival_per_second)} arrive, {rate(trend.consumption_per_second)} consumed"
+    return rates(trend.arrival_per_second, trend.consumption_per_second)
 
 
 def _waits(lag: int, behind: float | None) -> str:

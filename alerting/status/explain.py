@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from alerting.status.features import Measurement, measure
 from alerting.status.group_status import group_status, peers_of
 from alerting.status.model import GroupStatus, PartitionStatus, PartitionWindow, StatusRules
-from alerting.status.phrases import duration, messages, rate, share
+from alerting.status.phrases import compared_rates, duration, messages, rate, share
 from alerting.status.stall_timeout import stall_timeout
 
 
@@ -109,8 +109,7 @@ def _features(
     if trend is not None:
         yield Feature(
             name=f"rates of the last {duration(trend.span_seconds)}",
-            value=f"{rate(trend.arrival_per_second)} arrive, "
-            f"{rate(trend.consumption_per_second)} consumed",
+            value=compared_rates(trend.arrival_per_second, trend.consumption_per_second),
             compared=f"lag {'+' if trend.growth_per_second >= 0 else '-'}"
             f"{rate(abs(trend.growth_per_second))}; a direction from "
             f"{rate(trend.noise_per_second)} on",

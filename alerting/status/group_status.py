@@ -6,7 +6,7 @@ a pause is normal; an unknown value is neither zero nor fine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import median
 
@@ -24,7 +24,15 @@ from alerting.status.model import (
     StatusRules,
 )
 from alerting.status.on_time import late, on_time
-from alerting.status.phrases import duration, messages, plural, rate
+from alerting.status.phrases import (
+    compared_rates,
+    duration,
+    messages,
+    on_partitions,
+    plural,
+    rate,
+    rates,
+)
 
 __all__ = [
     "DEFAULT_STATUS_RULES",
@@ -243,7 +251,7 @@ def _group_sentence(
 ) -> str:
     lag = numbers.lag or 0
     missing = f"; the lag of {plural(unknown, 'partition')} is unknown" if unknown else ""
-    where = f"{worst.topic}-{worst.partition}"
+    where = worst.name
     many = len(deciding) > 1
     of_all = f"{len(alike)} of {plural(len(deciding), 'partition')}"
     if not many:
@@ -251,9 +259,10 @@ def _group_sentence(
     how_late = late(lag, numbers.behind_seconds)
     # A sentence about some of the partitions has their rates, not those of all.
     there = numbers if len(alike) == len(deciding) else _totals(alike, worst)
-    flow = _flow(there, "" if there is numbers else " there")
+    told = rates if worst.status is Status.OK else compared_rates
+    flow = _flow(told, there, "" if there is numbers else " there")
     # What decides comes first: tables show the first words only.
-    late_on = f"on {of_all}, most on {where}{flow}{missing}"
+    late_on = f"{on_partitions(_amounts(alike), len(deciding))}{flow}{missing}"
     match worst.status:
         case Status.OK:
             waiting = f"{flow}{'; ' if flow else ': '}{how_late}{missing}"
@@ -282,18 +291,29 @@ def _group_sentence(
         case Status.REWOUND:
             return f"{worst.reason.rstrip('.')} on {where}; {of_all} were rewound{missing}."
         case Status.LOSING_DATA:
+            lost = {one.name: float(one.numbers.lost_messages or 0) for one in alike}
             return (
-                f"{messages(numbers.lost_messages or 0)} lost on {of_all}, most on {where}, in "
-                f"the last {duration(rules.window_seconds)} or since the last commit: retention "
+                f"{messages(numbers.lost_messages or 0)} lost "
+                f"{on_partitions(lost, len(deciding))}, in the last "
+                f"{duration(rules.window_seconds)} or since the last commit: retention "
                 f"deleted what the group had not committed{missing}."
             )
         case Status.UNKNOWN:
             return f"{worst.reason.rstrip('.')}; on {of_all}, such as {where}."
 
 
-def _flow(numbers: LagNumbers, where: str = "") -> str:
+def _amounts(alike: Sequence[PartitionStatus]) -> dict[str, float]:
+    """Return how late each partition is; how much waits, where not all know how late."""
+    late_by = {one.name: one.numbers.behind_seconds for one in alike}
+    known = {name: seconds for name, seconds in late_by.items() if seconds is not None}
+    if len(known) == len(late_by):
+        return known
+    return {one.name: float(one.numbers.lag or 0) for one in alike}
+
+
+def _flow(told: Callable[[float, float, str], str], numbers: LagNumbers, where: str) -> str:
     """Return what arrives and is consumed, as a clause; nothing where it is unknown."""
     arrival, consumption = numbers.arrival_per_second, numbers.consumption_per_second
     if arrival is None or consumption is None:
         return ""
-    return f": {rate(arrival)} arrive{where}, {rate(consumption)} consumed"
+    return f": {told(arrival, consumption, where)}"

@@ -228,6 +228,11 @@ class PartitionStatus:
     decides: bool = True
     is_lasting: bool = False
 
+    @property
+    def name(self) -> str:
+        """The partition with its topic: ``orders-3``."""
+        return f"{self.topic}-{self.partition}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStatus:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import floor, log10
+from statistics import median
 
 
 def count(value: int) -> str:
@@ -46,6 +48,59 @@ def rate(per_second: float) -> str:
                 f"{value:.0f}/{unit}" if value >= 10 else f"{value:.1f}/{unit}".replace(".0/", "/")
             )
     return "under 1/d"
+
+
+_IN_UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
+_LEAST_DIFFERENCE = 0.05
+"""Of the unit that rates are written in."""
+
+
+def rates(arrival: float, consumption: float, where: str = "") -> str:
+    """Return ``90/s arrive, 90/s consumed``; ``where`` follows the first: of which partitions."""
+    return f"{rate(arrival)} arrive{where}, {rate(consumption)} consumed"
+
+
+def compared_rates(arrival: float, consumption: float, where: str = "") -> str:
+    """Return rates that are the evidence of a direction: that more arrives than is consumed.
+
+    Where both read alike, the difference is said: ``90/s arrive, 0.4/s more than are consumed``.
+
+    Args:
+        arrival: Messages a second that arrive.
+        consumption: Those that are consumed.
+        where: Follows the first rate: of which partitions they are.
+    """
+    arrives = rate(arrival)
+    unit = arrives.rpartition("/")[2]
+    difference = abs(arrival - consumption) * _IN_UNITS.get(unit, 1)
+    if arrives != rate(consumption) or difference < _LEAST_DIFFERENCE:
+        return rates(arrival, consumption, where)
+    more = "more" if arrival > consumption else "fewer"
+    return f"{arrives} arrive{where}, {difference:.1g}/{unit} {more} than are consumed"
+
+
+_STANDS_OUT = 2.0
+"""A partition has much more than others from this many times their median on."""
+
+
+def on_partitions(amounts: Mapping[str, float], number: int) -> str:
+    """Say on which partitions something is: the one with most, or ``evenly`` where none has.
+
+    ``on 3 of 12 partitions, most on orders-3``, ``evenly on all 12 partitions``.
+
+    Args:
+        amounts: How much is on each partition that it is on, by the partition's name.
+        number: How many partitions there are.
+    """
+    most = max(amounts, key=lambda name: amounts[name])
+    others = [amount for name, amount in amounts.items() if name != most]
+    every = plural(number, "partition")
+    some = f"{len(amounts)} of {every}"
+    if not others or (amounts[most] > 0 and amounts[most] >= _STANDS_OUT * median(others)):
+        return f"on {some}, most on {most}"
+    if len(amounts) < number:
+        return f"evenly on {some}"
+    return f"evenly on {'both partitions' if number == 2 else f'all {every}'}"
 
 
 def duration(seconds: float) -> str:

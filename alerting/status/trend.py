@@ -10,6 +10,9 @@ from operator import mul
 from alerting.status.growth import Point
 from alerting.status.model import StatusRules
 
+LEAST_POINTS = 3
+"""Fewer samples tell no direction."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
@@ -35,7 +38,7 @@ def trend_of(points: Sequence[Point], period: float | None, rules: StatusRules) 
     The committed offset moves in steps of one commit period, so the lag swings by arrival x
     period without any trend; bursts show in the residuals. A slope must exceed both.
     """
-    if len(points) < 3:
+    if len(points) < LEAST_POINTS:
         return None
     span = points[-1][0] - points[0][0]
     if span < rules.trend_seconds:
@@ -77,7 +80,7 @@ def trend_of(points: Sequence[Point], period: float | None, rules: StatusRules) 
 def level_trend(times: Sequence[float], rules: StatusRules) -> Trend | None:
     """Return what ``trend_of`` finds where nothing but the time changes."""
     span = times[-1] - times[0] if times else 0.0
-    if len(times) < 3 or span < rules.trend_seconds:
+    if len(times) < LEAST_POINTS or span < rules.trend_seconds:
         return None
     return Trend(
         arrival_per_second=0.0,

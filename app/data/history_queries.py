@@ -195,21 +195,24 @@ def cluster_history(view: View) -> History:
 
 
 def group_history(view: View, groups: Sequence[str]) -> History:
-    """Return the history of some groups; see ``app.data.history.GROUP``."""
+    """Return the history of some groups; see ``app.data.history.GROUP``.
+
+    That of one alone ends with its samples, as that of its partitions does.
+    """
     wanted = pl.col("group").is_in(list(groups))
 
     def raw(length: timedelta) -> pl.DataFrame:
-        return recent_samples.of_groups(
-            recent(view, GROUP_OFFSETS, length).filter(wanted),
-            recent(view, GROUPS, length).filter(wanted),
-            view.interval_seconds,
+        offsets, members = (
+            _samples(view, table, "group", groups, length) for table in (GROUP_OFFSETS, GROUPS)
         )
+        return recent_samples.of_groups(offsets, members, view.interval_seconds)
 
     def present_point() -> pl.DataFrame:
         return recent_samples.point(present.rows(view, GROUP_STATUS).filter(wanted), GROUP, "group")
 
     gold = history(view, GROUP_HISTORY, "group", groups)
-    return _merged(view, gold, _newest(view, gold, raw, present_point), ("group",), GROUP)
+    newest = raw if len(groups) == 1 else _newest(view, gold, raw, present_point)
+    return _merged(view, gold, newest, ("group",), GROUP)
 
 
 def partition_history(view: View, group: str) -> History:
@@ -225,19 +228,22 @@ def partition_history(view: View, group: str) -> History:
 
 
 def topic_history(view: View, topics: Sequence[str]) -> History:
-    """Return the history of some topics; see ``app.data.history.TOPIC``."""
+    """Return the history of some topics; see ``app.data.history.TOPIC``.
+
+    That of one alone ends with its samples.
+    """
     wanted = pl.col("topic").is_in(list(topics))
 
     def raw(length: timedelta) -> pl.DataFrame:
-        return recent_samples.of_topics(
-            recent(view, PARTITIONS, length).filter(wanted), view.interval_seconds
-        )
+        rows = _samples(view, PARTITIONS, "topic", topics, length)
+        return recent_samples.of_topics(rows, view.interval_seconds)
 
     def present_point() -> pl.DataFrame:
         return recent_samples.point(present.rows(view, TOPIC_STATUS).filter(wanted), TOPIC, "topic")
 
     gold = history(view, TOPIC_HISTORY, "topic", topics)
-    return _merged(view, gold, _newest(view, gold, raw, present_point), ("topic",), TOPIC)
+    newest = raw if len(topics) == 1 else _newest(view, gold, raw, present_point)
+    return _merged(view, gold, newest, ("topic",), TOPIC)
 
 
 def dead_letter_history(view: View) -> History:
@@ -269,6 +275,15 @@ def _newest(
     if is_small(view):
         return raw
     return (lambda _: present_point()) if gold.is_empty() else None
+
+
+def _samples(
+    view: View, table: Table, key: str, names: Sequence[str], length: timedelta
+) -> pl.DataFrame:
+    """Return the samples of some series; of one alone little is read, see ``KeptSeries``."""
+    if len(names) == 1:
+        return recent_of(view, table, key, names[0], length)
+    return recent(view, table, length).filter(pl.col(key).is_in(names))
 
 
 def lags(view: View, gold: pl.DataFrame) -> bool:

@@ -6,9 +6,13 @@ is a gap depends on ``interval_seconds``, the cadence of the polls.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
+
 import polars as pl
 
 from app.data.history import TIME, Measure
+from app.style.format import duration
 from lake.differences import differences
 from lake.replication import IS_OFFLINE, IS_UNDER_MIN_ISR, IS_UNDER_REPLICATED, number_of
 from lake.schemas.bronze import IN_TOTALS
@@ -145,6 +149,34 @@ def latest_rates(
         .group_by("topic", "partition")
         .agg(pl.when(passed > 0).then(grown / passed).alias(name))
         .sort("topic", "partition")
+    )
+
+
+def why_no_rate(
+    samples: pl.DataFrame, counters: Sequence[str], *, polls: int, seconds: float = 0.0
+) -> str:
+    """Say why a rate is not known, such as after collectors have begun.
+
+    Args:
+        samples: The samples of the last minutes.
+        counters: The counters that it is told from.
+        polls: How many polls it takes.
+        seconds: How much time they have to cover.
+    """
+    read = samples.drop_nulls(counters)["observed_at"].unique()
+    if read.is_empty():
+        return "Rates are not known: no poll of the last minutes could read the offsets."
+    first, last = read.min(), read.max()
+    assert isinstance(first, datetime) and isinstance(last, datetime)  # noqa: S101 (of datetimes)
+    if read.len() < polls or (last - first).total_seconds() < seconds:
+        over = f" over {duration(seconds)}" if seconds else ""
+        return (
+            f"Rates are not known yet: they take {polls} polls{over}. The last minutes have "
+            f"{read.len()}: collectors were away, or it is new."
+        )
+    return (
+        "Rates are not known: between polls offsets could not be read or went back, or polls are "
+        "missing."
     )
 
 

@@ -46,8 +46,9 @@ from lake.schemas.tables import (
     WAITING_COLLECTORS,
 )
 from lake.storage.current_store import CurrentStore
-from lake.storage.kept_series import LONGEST, KeptSeries
-from lake.storage.store import Lake, is_of_series
+from lake.storage.data_files import scan_files
+from lake.storage.kept_series import KeptSeries
+from lake.storage.store import Lake, asked, is_of_series
 
 _HIDDEN = pl.lit(False)
 
@@ -297,19 +298,32 @@ class VisibleLake(Lake):
     ) -> pl.DataFrame:
         """Return rows as they lie in the files; the newest ones of a few series are kept.
 
-        A page is drawn again at each poll: of a hundred files, only those since are opened then.
+        A page is drawn again at each poll: of a hundred files, only the new ones are opened then.
         """
 
-        def read(first: datetime | None) -> pl.DataFrame:
+        def whole(first: datetime | None, end: datetime | None) -> pl.DataFrame:
             return super(VisibleLake, self).as_written(
-                table, predicates, columns, since=first, until=until, cluster=cluster
+                table, predicates, columns, since=first, until=end, cluster=cluster
             )
 
         is_few = bool(predicates) and all(is_of_series(table, one) for one in predicates)
-        if not is_few or since is None or datetime.now(UTC) - since > LONGEST:
-            return read(since)
+        is_over = until is not None and until < datetime.now(UTC)
+        handle = None if since is None or is_over or not is_few else self.handle(table)
+        if handle is None or since is None:
+            return whole(since, until)
+        actions = self.files_of(table, handle)
+
+        def of_files(paths: frozenset[str], first: datetime) -> pl.DataFrame:
+            new = actions.filter(pl.col("path").is_in(paths))
+            frame = scan_files(self, table, new, cluster=cluster, since=first)
+            shown = self.current.visible(table, frame, cluster)
+            return self.collect(table, asked(table, shown, predicates).select(columns))
+
         key = (table.name, cluster, *columns, *(one.meta.serialize() for one in predicates))
-        rows = self._kept.read(key, table.time, since, read)
+        files = frozenset(actions["path"].to_list())
+        rows = self._kept.read(
+            key, table.time, since, files, lambda first: whole(first, None), of_files
+        )
         return rows if until is None else rows.filter(pl.col(table.time) < until)
 
     def scan(

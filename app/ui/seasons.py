@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
-from typing import Literal
+from typing import Any, Literal
 
 import polars as pl
 import streamlit as st
@@ -93,7 +94,7 @@ def unusual(view: View, group: str) -> str | None:
         for row in rows.head(_HOURS_NAMED).iter_rows(named=True)
     ]
     more = f"; {rows.height - len(found)} more" if rows.height > len(found) else ""
-    return f"Unusual hours of the last day: {'; '.join(found)}{more}" if found else None
+    return f"Unusual hours of the last day: {'; '.join(found)}{more}." if found else None
 
 
 def draw_changes(view: View, subject: str, name: str) -> None:
@@ -118,13 +119,18 @@ def changed(rows: pl.DataFrame, now: datetime, zone: tzinfo) -> str | None:
     found = [
         f"{_RATES[row['metric']]} {rate(row['before'])} before "
         f"{clock(row['changed_at'], zone, now=now)}, {rate(row['after'])} "
-        + ("after it" if row["kind"] == "step" else f"now, {row['ratio']:.2g} times a week")
+        + ("after it" if row["kind"] == "step" else f"of late{_times_as_much(row)}")
         + (" (generated history)" if row["generated"] else "")
         for row in recent.sort("changed_at", "metric", descending=[True, False]).iter_rows(
             named=True
         )
     ]
     return f"Changed within a week: {'; '.join(found)}" if found else None
+
+
+def _times_as_much(row: Mapping[str, Any]) -> str:
+    """Return the factor between the two rates that are shown; nothing where there was none."""
+    return f", {row['after'] / row['before']:.2g} times as much" if row["before"] else ""
 
 
 def band(rows: pl.DataFrame, view: View) -> Band | None:

@@ -56,8 +56,13 @@ def note_of(view: View, history: History) -> str | None:
         until = clock(history.generated_until, view.zone, now=view.now)
         what = f"Shaded, up to {until}: generated for seasons and comparisons, not measured."
         return f"{what} {said}" if said else what
-    if history.note or said or view.range.end is not None:
-        return history.note or said
+    return history.note or said or end_of(view, history)
+
+
+def end_of(view: View, history: History) -> str | None:
+    """Say where a chart ends that lags behind the figures beside it; None where it does not."""
+    if view.range.end is not None:
+        return None
     last = history.frame[TIME].max()
     is_late = late_history.late_by(view) is not None
     return drawn_up_to(last, history.step_seconds, zone=view.zone, now=view.now, is_late=is_late)

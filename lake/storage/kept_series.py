@@ -1,39 +1,36 @@
-"""The samples of a few series, kept in memory: each look reads what was written since the last."""
+"""The samples of a few series, kept in memory: each look reads the data files that are new.
+
+Rows are only ever added in files of their own. So what was read stands as long as all its files
+are there, however late a row comes. A compaction, a deletion or a table that was made anew takes
+files away: then all is read anew.
+"""
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from threading import Lock
-from typing import Any
 
 import polars as pl
 
 from lake.schemas.model import moment
 
-OVERLAP = timedelta(minutes=2)
-"""Rows that arrive this late are still found: sections of a poll are written one by one."""
-
-ANEW_AFTER_SECONDS = 300.0
-"""So long rows that were written later still, or of another table, may be missed."""
-
 MOST_KEPT = 64
 MOST_ROWS = 20_000
 """Of one answer: what is larger is no few series, and is read anew each time."""
 
-LONGEST = timedelta(hours=1)
-"""Samples that go back further are not kept."""
+ReadWhole = Callable[[datetime], pl.DataFrame]
+ReadFiles = Callable[[frozenset[str], datetime], pl.DataFrame]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
     rows: pl.DataFrame
     first: datetime  # from here on all of them are there
-    newest: datetime
-    read_at: float  # anew, by the monotonic clock
+    length: timedelta  # the longest before the present that was asked for
+    files: frozenset[str]  # that the rows were read from
 
 
 class KeptSeries:
@@ -48,35 +45,40 @@ class KeptSeries:
         key: object,
         time_column: str,
         since: datetime,
-        read: Callable[[datetime], pl.DataFrame],
+        files: frozenset[str],
+        read_whole: ReadWhole,
+        read_files: ReadFiles,
     ) -> pl.DataFrame:
-        """Return rows from a moment on.
+        """Return rows from a moment on; a row of which there are several may be there twice.
 
         Args:
             key: What is asked for, without the moment.
             time_column: The column of the rows that tells the moment.
             since: The first moment.
-            read: Reads the same rows from a moment on.
+            files: The data files of the table, listed before it is read.
+            read_whole: Reads the rows from a moment on.
+            read_files: Reads those of some of the files.
 
         Raises:
-            LakeError: What ``read`` raises.
+            LakeError: What the reading raises.
         """
         at = pl.col(time_column)
         with self._lock:
             kept = self._kept.get(key)
-        now = time.monotonic()
-        if kept is None or since < kept.first or now - kept.read_at > ANEW_AFTER_SECONDS:
-            rows, first, read_at = read(since), since, now
+        length = datetime.now(UTC) - since
+        if kept is None or since < kept.first or not kept.files <= files:
+            rows, first = read_whole(since), since
         else:
-            # A poll of the future, by a clock that was wrong, hides none that come.
-            near = max(since, min(kept.newest, datetime.now(UTC)) - OVERLAP)
-            rows = pl.concat([kept.rows.filter(at < moment(near)), read(near)])
-            first, read_at = kept.first, kept.read_at
-        newest: Any = rows[time_column].max()
+            length = max(length, kept.length)
+            first = max(kept.first, datetime.now(UTC) - length)
+            rows, new = kept.rows, files - kept.files
+            if new:
+                rows = pl.concat([rows, read_files(new, first)])
+            rows = rows.filter(at >= moment(first))
         with self._lock:
             self._kept.pop(key, None)
-            if newest is not None and rows.height <= MOST_ROWS:
-                self._kept[key] = _Kept(rows=rows, first=first, newest=newest, read_at=read_at)
+            if rows.height <= MOST_ROWS:
+                self._kept[key] = _Kept(rows=rows, first=first, length=length, files=files)
                 while len(self._kept) > MOST_KEPT:
                     self._kept.popitem(last=False)
         return rows.filter(at >= moment(since))

@@ -251,11 +251,7 @@ class Lake:
             UnreadableTableError: The table or one of its files cannot be read.
         """
         frame = self.scan(table, since=since, until=until, cluster=cluster)
-        if predicates and table.change_only:
-            frame = frame.filter(pl.all_horizontal(predicates) | (pl.col("row_kind") == HEARTBEAT))
-        else:
-            frame = _narrowed(frame, predicates)
-        return self.collect(table, frame.select(columns))
+        return self.collect(table, asked(table, frame, predicates).select(columns))
 
     def written(
         self,
@@ -374,6 +370,13 @@ class Lake:
 def is_of_series(table: Table, predicate: pl.Expr) -> bool:
     """Return whether a predicate only asks for series of a table."""
     return set(predicate.meta.root_names()) <= set(table.series)
+
+
+def asked(table: Table, frame: pl.LazyFrame, predicates: Sequence[pl.Expr]) -> pl.LazyFrame:
+    """Return the rows of some series as they lie in the files, with the heartbeats."""
+    if predicates and table.change_only:
+        return frame.filter(pl.all_horizontal(predicates) | (pl.col("row_kind") == HEARTBEAT))
+    return _narrowed(frame, predicates)
 
 
 def _narrowed(frame: pl.LazyFrame, predicates: Sequence[pl.Expr]) -> pl.LazyFrame:

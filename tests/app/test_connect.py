@@ -95,6 +95,8 @@ def test_a_failed_sink_says_since_when_and_what_it_means_for_its_group(
     stock = open_page(folder, "group", group="stock")
     deadline = re.search(r"Retention reaches .* \*\*([^*]*)\*\*", texts(stock))
     assert deadline
+    said = "It is the consumer group of the Kafka Connect sink connector broken."
+    assert said in [one.value for one in stock.caption]
     assert rows.loc["broken", "loss"] == f"loses data {deadline[1]}"
     assert rows.loc["broken", "time_lag_seconds"] > 0
     assert rows.loc["mirror", "time_lag_seconds"] == NONE

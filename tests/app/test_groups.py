@@ -108,7 +108,7 @@ def test_a_group_that_falls_behind(open_page: Open, filled: Path) -> None:
     calm(test)
     assert test.title[0].value == "payments"
     said = texts(test).replace("\\", "")
-    assert re.search(r"falling behind on 12 of 12 partitions, most on .* arrive, .* consumed", said)
+    assert re.search(r"falling behind evenly on all 12 partitions: .* arrive, .* consumed", said)
     assert "Retention reaches" not in texts(test), "weeks away"
     assert metric(test, "Drained in") == "not now"
     assert metric(test, "Members") == "4"
@@ -150,6 +150,7 @@ def test_what_is_unknown_says_why_and_is_not_zero(open_page: Open, filled: Path)
     assert metric(test, "Members") == "unknown"
     assert "its coordinator, broker 2, does not answer" in texts(test)
     assert "The members could not be read" in texts(test)
+    assert "Rates are not known: no poll of the last minutes could read" in texts(test)
     lag = figure(test, "group-lag")["data"][0]["y"]
     assert lag[-1] is None
     assert 0 not in lag

@@ -91,10 +91,9 @@ def test_to_keep_it_is_no_answer_beside_a_group_that_stopped_since(
     test = open_page(older, "group", group="archive")
     calm(test)
     said = texts(test).replace("\\", "")
-    assert f"This advice of {GIVEN:%H:%M} is older than what the group does since" in said
-    assert f"since {SINCE:%H:%M}: stopped." in said
-    assert "archive: no advice yet on what it does now" in said
-    assert "keep as it is" not in said
+    assert f"No change was advised at {GIVEN:%H:%M}. That is older than what the group does" in said
+    assert f"since {SINCE:%H:%M}: stopped; the next round advises anew." in said
+    assert "keep as it is" not in said and "keeps up" not in said
     assert f"As of {GIVEN:%H:%M}, 9 min ago, by the history service." in said
 
 
@@ -104,7 +103,7 @@ def test_that_nobody_reads_is_no_answer_beside_who_has_read_for_long(
     test = open_page(older, "group", group="payments")
     calm(test)
     said = texts(test).replace("\\", "")
-    assert f"This advice of {GIVEN:%H:%M} is older than the number of its consumers: " in said
+    assert f"at {GIVEN:%H:%M}. That is older than the number of its consumers: " in said
     assert "keep as it is" not in said
 
 

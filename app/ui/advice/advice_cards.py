@@ -109,6 +109,15 @@ def in_a_line(advice: Recommendation) -> str:
     return f"{change(advice)}: {', '.join(facts)}; look at the keys" if facts else change(advice)
 
 
+def in_the_past(advice: Recommendation, older: Overtaken) -> str:
+    """Say in a line what was advised before its subject changed, where a card would contradict."""
+    what = "No change" if advice.kind is AdviceKind.KEEP else f"The change “{change(advice)}”"
+    return (
+        f"{what} was advised at {older.given}. That is older than {older.now}; the next round "
+        "advises anew."
+    )
+
+
 def badge_style(advice: Recommendation, older: Overtaken | None) -> BadgeStyle:
     """Return how urgent advice looks; what is no answer any more is not urgent."""
     return OLDER if older is not None and older.is_void else BADGE_STYLES[advice.severity]

@@ -16,10 +16,10 @@ from alerting.status.descriptions import SCALING_STEP
 from app.data import history_queries, present, queries
 from app.data.background import Background
 from app.data.context import View
-from app.style.format import age, clock, count, duration
+from app.style.format import age, clock, count, duration, escape
 from app.ui import components, refresh, routes
 from app.ui.advice import advice_cards
-from app.ui.advice.overtaken import IN_SYNC, Known
+from app.ui.advice.overtaken import IN_SYNC, Known, is_folded
 from app.ui.incidents import labels_of
 from config.scaling import ScalingSettings
 from lake.errors import LakeError
@@ -306,11 +306,15 @@ def draw(view: View, kind: Subject, subject: str) -> None:
     with components.guarded():
         now_known = known(view, shown)
     for position, row in enumerate(shown.iter_rows(named=True)):
+        older = now_known.overtakes(row, zone=view.zone, now=view.now)
+        if older is not None and is_folded(row, older):
+            st.caption(escape(advice_cards.in_the_past(from_row(row), older)))
+            continue
         advice_cards.card(
             from_row(row),
             key=f"{kind}-advice-{position}",
             link=routes.GROUP if position < hot.height else None,
-            older=now_known.overtakes(row, zone=view.zone, now=view.now),
+            older=older,
             as_of=as_of(row["confirmed_at"], view),
         )
     if about.is_empty() and not given.is_pending:

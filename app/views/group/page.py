@@ -1,16 +1,18 @@
 """Why is a group late, and what will happen?"""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import polars as pl
 import streamlit as st
 
 from alerting.checks.loss_deadline import deleted_within_objective, kept_by_topic
 from alerting.inputs.facts import at_newest_poll
-from alerting.status.model import LATE, Status
+from alerting.status.model import DEFAULT_STATUS_RULES, LATE, Status
 from alerting.status.phrases import time_left
+from alerting.status.trend import LEAST_POINTS
 from alerting.tools.explain import explained
-from app.data import history_queries, present, queries
+from app.data import history_queries, present, queries, recent_samples
 from app.data.context import current
 from app.data.history import GROUP as GROUP_MEASURES
 from app.style.charts.heatmaps import heatmap
@@ -31,10 +33,10 @@ from app.ui.changes import events, page_events
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.incidents import DEADLINE_SHOWN
 from app.ui.tables import NEVER, Column
-from app.ui.time_axis import note_of, page_axis
+from app.ui.time_axis import end_of, note_of, page_axis
 from app.views.group import members, partition_table, view_model
 from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS, TOPIC_STATUS
-from lake.schemas.tables import GROUP_HISTORY, GROUP_OFFSETS, GROUPS, REBALANCES
+from lake.schemas.tables import CONNECTORS, GROUP_HISTORY, GROUP_OFFSETS, GROUPS, REBALANCES
 from scaling.advice.model import Subject
 
 NEUTRAL_SECONDS = 60.0
@@ -75,18 +77,37 @@ if status is Status.LOSING_DATA:
             began,
             is_before,
         )
+rebalances = REBALANCES.empty
+with components.guarded():
+    rebalances = queries.rebalances(view, group)
 since = ""
 if began is not None and status is not Status.OK:
     when = clock(began, view.zone, now=view.now)
     word = "It loses messages since" if status is Status.LOSING_DATA else "Since"
-    since = f" {word} {incident_list.or_before(f'**{when}**', at_least=is_before)}."
+    since = f" {word} {incident_list.or_before(f'**{when}**', at_least=is_before)}"
+    if status is Status.STOPPED and not is_before:
+        polls = timedelta(seconds=2 * view.interval_seconds)
+        left_at = view_model.last_left_at(rebalances, began, polls)
+        since += view_model.also_left(left_at, when, zone=view.zone, now=view.now)
+    since += "."
 retention = ""
 if row["data_loss_at"] is not None and row["data_loss_at"] - view.now <= DEADLINE_SHOWN:
     left = time_left((row["data_loss_at"] - view.now).total_seconds())
     where = f"{row['data_loss_topic']}-{row['data_loss_partition']}"
     retention = f" Retention reaches {escape(where)} **{left}**."
 st.markdown(f"{escape(thin(row['reason'] or ''))}{since}{retention}")
+with components.guarded():
+    watched = queries.recent(view, CONNECTORS) if view.settings.connect else CONNECTORS.empty
+    if (connector := view_model.of_connector(group, watched)) is not None:
+        sentence, is_known = connector
+        st.caption(escape(sentence))
+        if is_known:
+            routes.link(routes.CONNECT, "Kafka Connect", icon=":material/cable:")
 open_alerts.draw(view, "group", group)
+samples = offsets = GROUP_OFFSETS.empty
+with components.guarded():
+    samples = queries.recent_of(view, GROUP_OFFSETS, "group", group)
+    offsets = at_newest_poll(samples)
 
 usual = {
     metric: seasons.season(view, "group", group, metric)
@@ -148,9 +169,16 @@ with st.grid(6, min_column_width=124, gap="small"):
         help_text="Consumers in the group; an idle one holds no partition.",
     )
 
-rebalances = REBALANCES.empty
-with components.guarded():
-    rebalances = queries.rebalances(view, group)
+if row["arrival_per_second"] is None or row["consumption_per_second"] is None:
+    st.caption(
+        recent_samples.why_no_rate(
+            samples,
+            ("log_end", "committed"),
+            polls=LEAST_POINTS,
+            seconds=DEFAULT_STATUS_RULES.trend_seconds,
+        )
+    )
+
 # The history is read for it, so that it is worked out only where somebody asks.
 if st.toggle("Why this status", key="group-why"):
     with components.guarded():
@@ -199,10 +227,11 @@ with components.guarded():
     with left_side:
         own = colours_of([group], view.palette)[group]
         delays_lack = history.frame["lag"].count() > history.frame["time_lag_seconds"].count()
-        of_time_lag = (DELAYS_LACK if delays_lack else "", escape(thin(short_retention)))
+        ends = end_of(view, history)
+        of_time_lag = (DELAYS_LACK if delays_lack else "", escape(thin(short_retention)), ends)
         notes = {
             "time-lag": " ".join(filter(None, of_time_lag)),
-            "lag": seasons.unusual(view, group),
+            "lag": " ".join(filter(None, (seasons.unusual(view, group), ends))),
         }
         for title, key, column, y_title, alt in (
             ("Time lag", "time-lag", "time_lag_seconds", "", "Age"),
@@ -243,6 +272,11 @@ with components.guarded():
             if rows["lag"].null_count() == rows.height:
                 components.nothing("No lag of a partition is known in this range.")
             else:
+                most = (
+                    f"{view_model.HEATMAP_ROWS} of {total} partitions: the highest lag."
+                    if total > view_model.HEATMAP_ROWS
+                    else None
+                )
                 components.chart(
                     heatmap(
                         rows,
@@ -259,9 +293,7 @@ with components.guarded():
                     ),
                     key="group-heat",
                     alt=f"Lag of each partition of {group} over time",
-                    note=f"{view_model.HEATMAP_ROWS} of {total} partitions: the highest lag"
-                    if total > view_model.HEATMAP_ROWS
-                    else None,
+                    note=" ".join(filter(None, (most, end_of(view, partitions)))),
                 )
         with components.section("Arriving and consumed", is_folded=view.is_phone):
             components.chart(
@@ -292,11 +324,6 @@ with components.guarded():
             current_advice.draw(view, Subject.GROUP, group)
         with components.section("Expected to arrive", is_folded=view.is_phone):
             forecast.draw(view, "group", group)
-
-samples = offsets = GROUP_OFFSETS.empty
-with components.guarded():
-    samples = queries.recent_of(view, GROUP_OFFSETS, "group", group)
-    offsets = at_newest_poll(samples)
 
 members.draw(view, row, samples, offsets, decided)
 members.draw_rebalances(view, group, rebalances)

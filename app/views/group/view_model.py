@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 import polars as pl
@@ -14,7 +14,7 @@ from alerting.rules.lifecycle import State
 from alerting.status.explain import Feature
 from alerting.status.model import Status
 from app.data.history import TIME
-from app.style.format import count, duration, listing
+from app.style.format import clock, count, duration, listing
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.group_list import NOT_NOW
 from app.ui.incidents import labels_of
@@ -117,6 +117,66 @@ def lost_since(alerts: pl.DataFrame, group: str) -> tuple[datetime, bool] | None
         if labels_of(row).get("group") == group
     ]
     return min(began, default=None)
+
+
+def last_left_at(rebalances: pl.DataFrame, since: datetime, within: timedelta) -> datetime | None:
+    """Return when the last member left, of a group that polls found without one.
+
+    The log of commits tells it to the second; a poll finds it up to a cadence later.
+
+    Args:
+        rebalances: The group's rows of ``rebalances``.
+        since: The first poll that found no member.
+        within: How long before it the last one may have left.
+    """
+    left = rebalances.filter(
+        pl.col("members") == 0, pl.col("rebalanced_at").is_between(since - within, since)
+    )
+    at = left["rebalanced_at"].max()
+    return at if isinstance(at, datetime) else None
+
+
+def also_left(left_at: datetime | None, since: str, *, zone: tzinfo, now: datetime) -> str:
+    """Return a clause on when the last member left; nothing where that is not known or the same.
+
+    Args:
+        left_at: When it left.
+        since: Since when the group is stopped, by the clock.
+        zone: The viewer's.
+        now: The present.
+    """
+    at = None if left_at is None else clock(left_at, zone, now=now)
+    if at is None or at == since:
+        return ""
+    return f" as polls saw it; the last member left at **{at}**"
+
+
+CONNECT_PREFIX = "connect-"
+"""Kafka Connect names the group of a sink connector so, unless its settings have another name."""
+
+
+def of_connector(group: str, connectors: pl.DataFrame) -> tuple[str, bool] | None:
+    """Say of which sink connector of Kafka Connect a group is, and whether that is known.
+
+    Args:
+        group: The group.
+        connectors: Rows of ``connectors``; none where no Kafka Connect is watched.
+
+    Returns:
+        None where nothing says that it is of one.
+    """
+    names = connectors.filter(pl.col("group") == group)["connector"].unique().sort().to_list()
+    if names:
+        which = f"connector{'s' if len(names) > 1 else ''} {listing(names)}"
+        return f"It is the consumer group of the Kafka Connect sink {which}.", True
+    name = group.removeprefix(CONNECT_PREFIX)
+    if name in (group, ""):
+        return None
+    return (
+        f"By its name it is the consumer group of a Kafka Connect sink connector {name}, if there "
+        "is one.",
+        False,
+    )
 
 
 def left_over(offsets: pl.DataFrame) -> str | None:

@@ -108,6 +108,10 @@ with st.grid(6, min_column_width=124, gap="small"):
     )
     components.tile("Size", size(found["size_bytes"]), delta="all replicas")
 
+why_unknown = recent_samples.why_no_rate(samples_of, ["log_end"], polls=2)
+if arriving is None:
+    st.caption(why_unknown)
+
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = history_queries.topic_history(view, [topic])
@@ -150,10 +154,7 @@ with (
     ),
 ):
     if rows["arrival"].null_count() == rows.height:
-        components.nothing(
-            "Two polls are needed to tell a rate: it appears with the next one.",
-            icon=":material/hourglass:",
-        )
+        components.nothing(why_unknown, icon=":material/hourglass:")
     else:
         components.chart(
             bars(

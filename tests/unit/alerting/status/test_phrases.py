@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alerting.status.phrases import duration, in_steps, rate, share, short, time_left
+from alerting.status.phrases import (
+    compared_rates,
+    duration,
+    in_steps,
+    on_partitions,
+    rate,
+    share,
+    short,
+    time_left,
+)
 
 
 @pytest.mark.parametrize(
@@ -30,6 +39,40 @@ def test_duration(seconds: float, text: str) -> None:
 )
 def test_rate(per_second: float, text: str) -> None:
     assert rate(per_second) == text
+
+
+@pytest.mark.parametrize(
+    ("arrival", "consumption", "text"),
+    [
+        pytest.param(90.2, 70.0, "90/s arrive, 70/s consumed", id="apart"),
+        pytest.param(90.2, 89.8, "90/s arrive, 0.4/s more than are consumed", id="more arrive"),
+        pytest.param(89.8, 90.2, "90/s arrive, 0.4/s fewer than are consumed", id="fewer arrive"),
+        pytest.param(
+            0.202, 0.198, "12/min arrive, 0.2/min more than are consumed", id="per minute"
+        ),
+        pytest.param(90.0, 90.0, "90/s arrive, 90/s consumed", id="the same"),
+    ],
+)
+def test_rates_that_tell_a_direction(arrival: float, consumption: float, text: str) -> None:
+    assert compared_rates(arrival, consumption) == text
+
+
+@pytest.mark.parametrize(
+    ("amounts", "text"),
+    [
+        pytest.param([9, 11, 10], "evenly on all 3 partitions", id="all alike"),
+        pytest.param([9, 30, 10], "on 3 of 3 partitions, most on t-1", id="one stands out"),
+        pytest.param([0, 0, 5], "on 3 of 3 partitions, most on t-2", id="one has all"),
+        pytest.param([9, 11], "evenly on 2 of 3 partitions", id="some alike"),
+        pytest.param([4], "on 1 of 3 partitions, most on t-0", id="one alone"),
+    ],
+)
+def test_a_partition_is_named_where_it_stands_out(amounts: list[float], text: str) -> None:
+    assert on_partitions({f"t-{n}": amount for n, amount in enumerate(amounts)}, 3) == text
+
+
+def test_of_two_partitions_both_are_meant() -> None:
+    assert on_partitions({"t-0": 5.0, "t-1": 6.0}, 2) == "evenly on both partitions"
 
 
 @pytest.mark.parametrize(

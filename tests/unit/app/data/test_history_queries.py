@@ -11,10 +11,23 @@ import pytest
 from app.data import queue_history
 from app.data.context import View
 from app.data.history import History
-from app.data.history_queries import dead_letter_history, history, lags
+from app.data.history_queries import (
+    dead_letter_history,
+    group_history,
+    history,
+    lags,
+    partition_history,
+)
 from app.data.time_range import RANGES, between
 from lake.schemas.model import Table
-from lake.schemas.tables import DEAD_LETTER_HISTORY, DEAD_LETTERS, QUEUES
+from lake.schemas.tables import (
+    DEAD_LETTER_HISTORY,
+    DEAD_LETTERS,
+    GROUP_HISTORY,
+    GROUP_OFFSETS,
+    GROUP_PARTITION_HISTORY,
+    QUEUES,
+)
 from tests.unit.app.views_of import NOW
 
 
@@ -97,6 +110,38 @@ def test_between_late_history_and_samples_is_no_hole_without_a_word(
         first, last = gap
         assert found.gap == tuple(NOW - timedelta(minutes=minute) for minute in gap)
         assert missing == set(range(first, last, -1))
+
+
+def put_group(view: View, group: str, *, written_until: int) -> None:
+    """Write an hour by the minute up to some minutes ago, and samples up to now."""
+    partition = {"cluster": "east", "group": group, "topic": "t", "partition": 0}
+    minutes = [
+        partition | {"window_start": NOW - timedelta(minutes=minute), "grain_seconds": 60}
+        for minute in range(60, written_until - 1, -1)
+    ]
+    for table in (GROUP_HISTORY, GROUP_PARTITION_HISTORY):
+        kept = [{name: row[name] for name in row if name in table.polars_schema} for row in minutes]
+        schema = {name: table.polars_schema[name] for name in kept[0]}
+        view.lake.append(table, pl.DataFrame(kept, schema=schema).with_columns(lag_max=1))
+    samples = [
+        partition | {"observed_at": NOW - timedelta(seconds=15 * poll), "poll_id": str(poll)}
+        for poll in range(40)
+    ]
+    view.lake.append(GROUP_OFFSETS, pl.DataFrame(samples).with_columns(lag=2))
+
+
+def test_all_charts_of_one_group_end_with_its_samples(view: View) -> None:
+    hour = replace(view, range=RANGES["1h"])
+    for group in ("a", "b"):
+        put_group(hour, group, written_until=3)
+    newest = NOW - timedelta(minutes=1)
+    for one in (group_history(hour, ["a"]), partition_history(hour, "a")):
+        assert one.step_seconds == 60
+        assert one.frame["time"].to_list()[-2:] == [newest - timedelta(minutes=1), newest]
+        assert one.frame["lag"].to_list()[-3:] == [1, 2, 2]
+    # To read the samples of many takes longer than they are worth.
+    both = group_history(hour, ["a", "b"])
+    assert both.frame["time"].max() == NOW - timedelta(minutes=3)
 
 
 def test_of_history_only_what_is_drawn_is_read(view: View) -> None:

@@ -207,3 +207,26 @@ def test_dead_letters_arrive_by_the_growth_of_their_log() -> None:
         POLLED_EVERY,
     )
     assert found["arrival_per_second"].to_list() == [None, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "log_ends", "said"),
+    [
+        pytest.param(
+            [0], [5], "yet: they take 3 polls over 1 min. The last minutes have 1:", id="one"
+        ),
+        pytest.param([0, 10, 20], [5, 6, 7], "The last minutes have 3:", id="too short"),
+        pytest.param([0, 15, 30], [None] * 3, "no poll of the last minutes could read", id="none"),
+        pytest.param([0, 60, 120], [5, 4, 3], "could not be read or went back", id="went back"),
+    ],
+)
+def test_why_a_rate_is_not_known(seconds: list[int], log_ends: list[int | None], said: str) -> None:
+    start = datetime(2026, 11, 25, tzinfo=UTC)
+    samples = pl.DataFrame(
+        {
+            "observed_at": [start + timedelta(seconds=one) for one in seconds],
+            "log_end": pl.Series(log_ends, dtype=pl.Int64),
+        }
+    )
+    found = recent_samples.why_no_rate(samples, ["log_end"], polls=3, seconds=60.0)
+    assert said in found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,8 +16,8 @@ from bench.support.samples import CLUSTER, INTERVAL_SECONDS, Collector, Workload
 from config.settings import LakeSettings
 from lake.schemas.model import Table
 from lake.schemas.tables import GROUP_OFFSETS, GROUPS, PARTITIONS
-from lake.storage import kept_series
 from lake.storage.store import Lake
+from tests.support import compact
 
 POLLS = 75
 GROUP = pl.col("group") == "team-0.service-1"
@@ -59,39 +60,61 @@ def test_kept_rows_are_those_of_a_whole_read(settings: LakeSettings, collector: 
                 assert_frame_equal(found, expected, check_row_order=False)
 
 
-def test_only_what_was_written_since_is_read_again(
+def test_only_new_files_are_read_again(
     settings: LakeSettings, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = VisibleLake(settings, Viewer())
     begun: list[datetime | None] = []
-    scan = lake.current.visible
+    shown = lake.current.visible
 
     def note(table: Table, frame: pl.LazyFrame, cluster: str | None) -> pl.LazyFrame:
         begun.append(frame.select(pl.col("observed_at").min()).collect().item())
-        return scan(table, frame, cluster)
+        return shown(table, frame, cluster)
 
     monkeypatch.setattr(lake.current, "visible", note)
-    for _ in range(POLLS - 1):
+    for _ in range(POLLS - 2):
         collector.poll()
 
-    def read() -> datetime:
-        """Return the oldest sample of the files that a look asked for."""
+    def read() -> list[datetime | None]:
+        """Return the oldest sample of each part of the table that a look read."""
+        begun.clear()
         since = collector.workload.next_at - timedelta(minutes=10)
         lake.read(GROUP_OFFSETS, GROUP, since=since, cluster=CLUSTER)
-        oldest = begun.pop()
-        assert oldest is not None
-        return oldest
+        return list(begun)
 
-    newest = collector.workload.next_at - timedelta(seconds=INTERVAL_SECONDS)
-    assert read() < newest - timedelta(minutes=15)
+    (oldest,) = read()
+    assert oldest is not None
+    assert oldest < collector.workload.next_at - timedelta(minutes=15)
+    assert read() == []
+    for _ in range(2):
+        at = collector.workload.next_at
+        collector.poll()
+        assert read() == [at]
+
+
+def test_rows_stand_once_after_a_compaction(settings: LakeSettings, collector: Collector) -> None:
+    lake = VisibleLake(settings, Viewer())
+
+    def is_whole(table: Table, wanted: list[pl.Expr]) -> bool:
+        since = collector.workload.next_at - timedelta(minutes=5)
+        found, expected = (
+            one.read(table, *wanted, since=since, cluster=CLUSTER).sort(table.identity)
+            for one in (lake, collector.lake)
+        )
+        return found.height > 0 and found.equals(expected)
+
+    for _ in range(POLLS - 2):
+        collector.poll()
+    assert all(is_whole(*question) for question in QUESTIONS)
     collector.poll()
-    assert read() == newest - kept_series.OVERLAP
-    # Once it has passed, what came later still is found too.
-    monkeypatch.setattr(kept_series, "ANEW_AFTER_SECONDS", 0.0)
-    assert read() < newest - timedelta(minutes=15)
+    for table in (GROUP_OFFSETS, PARTITIONS, GROUPS):
+        compact(collector.lake, table)
+    assert all(is_whole(*question) for question in QUESTIONS)
+    collector.poll()
+    assert all(is_whole(*question) for question in QUESTIONS)
 
 
-def test_a_sample_that_comes_late_is_found(settings: LakeSettings) -> None:
+def test_a_sample_is_found_however_late_it_comes(settings: LakeSettings) -> None:
     lake, now = VisibleLake(settings, Viewer()), datetime.now(UTC).replace(microsecond=0)
 
     def write(at: datetime, lag: int) -> None:
@@ -99,8 +122,8 @@ def test_a_sample_that_comes_late_is_found(settings: LakeSettings) -> None:
         row = pl.DataFrame(sample | {"topic": "t", "partition": 0, "lag": lag})
         Lake(settings).append(GROUP_OFFSETS, row)
 
-    def lags() -> list[int]:
-        since = now - timedelta(minutes=5)
+    def lags(minutes: int = 5) -> list[int]:
+        since = now - timedelta(minutes=minutes)
         rows = lake.read(GROUP_OFFSETS, pl.col("group") == "g", since=since, cluster=CLUSTER)
         return rows.sort("observed_at")["lag"].to_list()
 
@@ -110,4 +133,31 @@ def test_a_sample_that_comes_late_is_found(settings: LakeSettings) -> None:
     write(now + timedelta(minutes=9), 4)  # by a clock that was wrong
     assert lags() == [2, 3, 4]
     write(now + timedelta(seconds=1), 5)
-    assert lags() == [2, 3, 5, 4]
+    write(now - timedelta(minutes=4), 1)
+    write(now - timedelta(minutes=6), 0)
+    compact(Lake(settings), GROUP_OFFSETS)
+    write(now - timedelta(minutes=3), 6)
+    assert lags() == [1, 6, 2, 3, 5, 4]
+    # Who looks further back finds what was too old for others.
+    assert lags(10) == [0, 1, 6, 2, 3, 5, 4]
+    assert lags() == [1, 6, 2, 3, 5, 4]
+
+
+def test_a_table_that_was_made_anew_has_its_own_rows_alone(settings: LakeSettings) -> None:
+    lake, now = VisibleLake(settings, Viewer()), datetime.now(UTC).replace(microsecond=0)
+    since = now - timedelta(minutes=5)
+
+    def states() -> list[str]:
+        return lake.read(GROUPS, GROUP, since=since, cluster=CLUSTER)["state"].to_list()
+
+    def write(state: str) -> None:
+        sample = {"cluster": CLUSTER, "observed_at": now, "poll_id": state, "state": state}
+        row = pl.DataFrame(sample | {"group": "team-0.service-1"})
+        Lake(settings).append(GROUPS, row)
+
+    write("stable")
+    assert states() == ["stable"]
+    shutil.rmtree(lake.uri(GROUPS))
+    assert states() == []
+    write("empty")
+    assert states() == ["empty"]

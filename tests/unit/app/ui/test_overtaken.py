@@ -14,7 +14,7 @@ from app.data.context import View
 from app.ui.advice import advice_cards, current_advice
 from app.ui.advice.advice_history import with_older
 from app.ui.advice.current_advice import CurrentAdvice
-from app.ui.advice.overtaken import OLDER, Known
+from app.ui.advice.overtaken import OLDER, Known, Overtaken
 from lake.schemas.tables import RECOMMENDATIONS
 from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
 from scaling.advice.follow_up import AdviceOutcome, Followed
@@ -84,6 +84,23 @@ def test_what_a_group_does_since_overtakes_its_advice(
     )
     badge = advice_cards.badge_style(from_row(row_of(kind)), newer)
     assert (badge is OLDER) is is_void
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        pytest.param(AdviceKind.KEEP, "No change was advised at 05:45.", id="to be kept"),
+        pytest.param(
+            AdviceKind.HOT_KEY, "The change “a hot key” was advised at 05:45.", id="a change"
+        ),
+    ],
+)
+def test_advice_that_contradicts_the_present_is_a_line(kind: AdviceKind, said: str) -> None:
+    newer = Overtaken(now="what the group does since 05:51: stopped", given="05:45", is_void=True)
+    assert advice_cards.in_the_past(from_row(row_of(kind)), newer) == (
+        f"{said} That is older than what the group does since 05:51: stopped; the next round "
+        "advises anew."
+    )
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_what_has_changed_within_a_week_is_said_the_newest_first() -> None:
         at = MONDAY - timedelta(hours=hours_ago)
         return {
             **{"metric": metric, "kind": kind, "changed_at": at, "before": 43.0, "after": 61.0},
-            **{"ratio": 1.42, "generated": kind == "growth" or None},
+            **{"ratio": 1.9, "generated": kind == "growth" or None},
         }
 
     rows = pl.DataFrame(
@@ -68,7 +68,7 @@ def test_what_has_changed_within_a_week_is_said_the_newest_first() -> None:
     )
     assert changed(rows, MONDAY, UTC) == (
         "Changed within a week: arriving 43/s before 20 Nov 14:00, 61/s after it; "
-        "consumed 43/s before 20 Nov 00:00, 61/s now, 1.4 times a week (generated history)"
+        "consumed 43/s before 20 Nov 00:00, 61/s of late, 1.4 times as much (generated history)"
     )
     assert changed(rows.head(1), MONDAY, UTC) is None
 

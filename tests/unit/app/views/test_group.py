@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
@@ -12,7 +12,7 @@ from alerting.status.explain import Feature
 from app.ui.tables import NEVER, NONE
 from app.views.group import view_model as group_view_model
 from lake.schemas.current import OPEN_ALERTS
-from lake.schemas.tables import GROUP_MEMBERS, GROUP_OFFSETS
+from lake.schemas.tables import CONNECTORS, GROUP_MEMBERS, GROUP_OFFSETS, REBALANCES
 from tests.unit.app.views.made_rows import START, at, history, partition_statuses, rows
 
 
@@ -83,6 +83,78 @@ def test_messages_are_lost_since_the_alert_began_not_since_the_newest_loss() -> 
     assert of({**loses, "since_at_least": True}) == (at(-600), True)
     assert of(*others) is None
     assert of({**loses, "state": "resolved"}) is None
+
+
+def rebalance(second: float, members: int) -> dict[str, Any]:
+    return {"group": "g", "rebalanced_at": at(second), "members": members}
+
+
+@pytest.mark.parametrize(
+    ("found", "left_at"),
+    [
+        pytest.param([rebalance(-70, 1), rebalance(-10, 0)], at(-10), id="just before"),
+        pytest.param([rebalance(-40, 0), rebalance(-30, 2)], None, id="long before, and back"),
+        pytest.param([rebalance(-10, 1)], None, id="one member stayed"),
+        pytest.param([], None, id="no log of commits"),
+    ],
+)
+def test_when_the_last_member_left_of_a_group_that_polls_found_empty(
+    found: list[dict[str, Any]], left_at: datetime | None
+) -> None:
+    known = rows(REBALANCES, *found)
+    assert group_view_model.last_left_at(known, at(0), timedelta(seconds=30)) == left_at
+
+
+@pytest.mark.parametrize(
+    ("left_at", "said"),
+    [
+        pytest.param(at(-50), " as polls saw it; the last member left at **{}**", id="earlier"),
+        pytest.param(at(0), "", id="the same minute"),
+        pytest.param(None, "", id="not known"),
+    ],
+)
+def test_when_the_last_member_left_stands_beside_when_polls_saw_it(
+    left_at: datetime | None, said: str
+) -> None:
+    since = f"{at(0):%H:%M}"
+    found = group_view_model.also_left(left_at, since, zone=UTC, now=at(60))
+    assert found == said.format(f"{at(-50):%H:%M}")
+
+
+@pytest.mark.parametrize(
+    ("group", "said"),
+    [
+        pytest.param(
+            "connect-sink",
+            ("It is the consumer group of the Kafka Connect sink connector sink.", True),
+            id="of a connector that is known",
+        ),
+        pytest.param(
+            "renamed",
+            ("It is the consumer group of the Kafka Connect sink connector other.", True),
+            id="by its settings",
+        ),
+        pytest.param(
+            "connect-gone",
+            (
+                "By its name it is the consumer group of a Kafka Connect sink connector gone, if "
+                "there is one.",
+                False,
+            ),
+            id="by its name",
+        ),
+        pytest.param("orders", None, id="another group"),
+        pytest.param("connect-", None, id="no connector's name"),
+    ],
+)
+def test_a_group_of_a_sink_connector_says_so(group: str, said: tuple[str, bool] | None) -> None:
+    connectors = rows(
+        CONNECTORS,
+        {"connector": "sink", "group": "connect-sink"},
+        {"connector": "other", "group": "renamed"},
+        {"connector": "source", "group": None},
+    )
+    assert group_view_model.of_connector(group, connectors) == said
 
 
 def held(number: int, **given: Any) -> dict[str, Any]:
