@@ -16,7 +16,7 @@ from alerting.inputs.facts import RATE_SECONDS, complete_sum, short_class
 from alerting.inputs.frames import KAFKA
 from app.data.history import TIME
 from app.style.format import UNKNOWN, count, duration, exact, per_minute
-from app.ui.incident_list import DEADLINE_SHOWN
+from app.ui.incidents import DEADLINE_SHOWN
 from app.ui.tables import DASH, NONE
 from scaling.advisers.retention import ACT_WITHIN_SECONDS
 

@@ -170,36 +170,6 @@ def test_what_recovers_has_a_mark_of_its_own_and_no_number(view: View) -> None:
     assert numbers(found[1:2]) == "Nothing needs you now"
 
 
-def test_what_is_lost_now_comes_first_then_the_nearest_deadline_then_what_has_none() -> None:
-    critical = {"severity": AlertSeverity.CRITICAL}
-    now, hour = NOW.timestamp(), 3600.0
-    given = [
-        alert("newest", 1900.0, **critical),
-        alert("broker", 1000.0, check="broker_missing", **critical),
-        alert("broker, 17 h", 1990.0, check="broker_missing", deadline=now + 17 * hour, **critical),
-        alert("1.5 h", 1950.0, deadline=now + 1.5 * hour, **critical),
-        alert("1 h", 1100.0, deadline=now + hour, **critical),
-        alert("a month", 1100.0, deadline=now + 30 * 24 * hour, **critical),
-        alert("lost now", 1050.0, check="losing_data", **critical),
-        alert("mends", 1990.0, check="losing_data", recovering_since=1995.0, **critical),
-        alert("to watch", 1990.0, deadline=now + 60.0),
-    ]
-    assert [one.cause.what for one in in_order(incidents(given), NOW)] == [
-        *("lost now", "1 h", "1.5 h", "broker, 17 h", "broker", "newest", "a month", "to watch"),
-        "mends",
-    ]
-
-
-def test_rows_stand_still_while_their_deadlines_are_written_alike() -> None:
-    critical = {"severity": AlertSeverity.CRITICAL}
-    for newer, older in ((5460.0, 5430.0), (5430.0, 5460.0)):
-        given = [
-            alert("older", 1000.0, deadline=NOW.timestamp() + older, **critical),
-            alert("newer", 1500.0, deadline=NOW.timestamp() + newer, **critical),
-        ]
-        assert [one.cause.what for one in in_order(incidents(given), NOW)] == ["newer", "older"]
-
-
 def test_what_was_mended_before_it_was_over_lasted_so_long(view: View) -> None:
     was = Told(until=1180.0, severity=WARNING, what="g stopped", detail="", step="")
     (found,) = incidents([alert("g catches up", 1000.0, ended=1330.0, before_mending=was)])

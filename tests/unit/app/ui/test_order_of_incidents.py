@@ -1,0 +1,47 @@
+"""The order in which lists have what needs somebody: one for all pages."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from alerting.rules.lifecycle import Alert
+from alerting.rules.model import AlertSeverity
+from app.ui.incidents import in_order, incidents
+from tests import alert_of
+
+NOW = datetime.fromtimestamp(2000.0, UTC)
+
+
+def broken(name: str, began: float, **given: Any) -> Alert:
+    labels = {"cluster": "c", "broker": name}
+    of_all = {"fingerprint": name, "labels": labels, "what": name}
+    return alert_of.alert(started_at=began, **of_all | given)
+
+
+def test_what_is_lost_now_comes_first_then_the_nearest_deadline_then_what_has_none() -> None:
+    now, hour = NOW.timestamp(), 3600.0
+    given = [
+        broken("newest", 1900.0),
+        broken("broker", 1000.0, check="broker_missing"),
+        broken("broker, 17 h", 1990.0, check="broker_missing", deadline=now + 17 * hour),
+        broken("1.5 h", 1950.0, deadline=now + 1.5 * hour),
+        broken("1 h", 1100.0, deadline=now + hour),
+        broken("a month", 1100.0, deadline=now + 30 * 24 * hour),
+        broken("lost now", 1050.0, check="losing_data"),
+        broken("mends", 1990.0, check="losing_data", recovering_since=1995.0),
+        broken("to watch", 1990.0, deadline=now + 60.0, severity=AlertSeverity.WARNING),
+    ]
+    assert [one.cause.what for one in in_order(incidents(given), NOW)] == [
+        *("lost now", "1 h", "1.5 h", "broker, 17 h", "broker", "newest", "a month", "to watch"),
+        "mends",
+    ]
+
+
+def test_rows_stand_still_while_their_deadlines_are_written_alike() -> None:
+    for newer, older in ((5460.0, 5430.0), (5430.0, 5460.0)):
+        given = [
+            broken("older", 1000.0, deadline=NOW.timestamp() + older),
+            broken("newer", 1500.0, deadline=NOW.timestamp() + newer),
+        ]
+        assert [one.cause.what for one in in_order(incidents(given), NOW)] == ["newer", "older"]
