@@ -180,8 +180,8 @@ def time_lag(given: CheckInput) -> Iterable[CheckResult]:
 
 @check(
     unit="seconds",
-    meaning="how much older than its objective the oldest unread message of a group is that falls "
-    "behind lastingly",
+    meaning="of a group that keeps falling behind: how much older than its objective its oldest "
+    "unread message is",
     labels=("group",),
     sources=(GROUPS, GROUP_OFFSETS),
 )

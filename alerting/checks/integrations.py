@@ -32,7 +32,8 @@ def connector_failed(given: CheckInput) -> Iterable[CheckResult]:
             detail=_why(error),
             since=_since(given, row, _HAS_FAILED),
             cause=error or "",
-            step="Mend what it says, then restart it; the Connect page has the command.",
+            step="Fix the cause that its error names, then restart it; the Connect page has the "
+            "command.",
             page="connect",
             related=_group(row),
         )
@@ -55,8 +56,8 @@ def tasks_failed(given: CheckInput) -> Iterable[CheckResult]:
             detail=_why(error),
             since=_since(given, row, _LACKS_TASKS) if count else None,
             cause=error or "",
-            step="Mend what it says, then restart the failed tasks; the Connect page has the "
-            "command.",
+            step="Fix the cause that their error names, then restart the failed tasks; the Connect "
+            "page has the command.",
             page="connect",
             related=_group(row),
         )

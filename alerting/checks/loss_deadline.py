@@ -100,8 +100,8 @@ def deleted_within_objective(
     topic, seconds = shortest
     return (
         f"{topic} keeps messages for {duration(seconds)}, less than the group's objective of "
-        f"{duration(objective_seconds)}: they are deleted before it is missed. Keep them for "
-        "longer, or set a shorter objective."
+        f"{duration(objective_seconds)}: messages are deleted before the group misses its "
+        "objective. Keep them longer, or set a shorter objective."
     )
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 import polars as pl
 
 from alerting.inputs.facts import slowest_first
 from alerting.status.model import LATE, STEADY_RATIO, Status
 from app.data.history import TIME
-from app.style.format import count, duration, exact, listing
+from app.style.format import clock, count, duration, exact, listing
 from app.ui import incident_list
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE
@@ -38,13 +38,16 @@ def sentence(groups: pl.DataFrame) -> tuple[str, str]:
     late = groups.filter(is_late())
     unknown = groups.filter(pl.col("status") == Status.UNKNOWN.value)["group"].sort().to_list()
     total = groups.height
-    if late.height:
-        is_or_are = "is" if late.height == 1 else "are"
-        title = f"{late.height} of {count(total, 'group')} {is_or_are} late"
-    elif unknown:
-        title = f"No group is known to be late, {len(unknown)} cannot be evaluated"
+    counted = dict(groups.group_by("status").len().iter_rows())
+    said = [
+        f"{counted[status.value]} {style.word}"
+        for status, style in BADGE_STYLES.items()
+        if status is not Status.OK and status.value in counted
+    ]
+    if said:
+        title = f"Of {count(total, 'group')}: {', '.join(said)}"
     else:
-        title = f"No group is late: all {total} keep up" if total > 1 else "The group keeps up"
+        title = f"All {total} groups keep up" if total > 1 else "The group keeps up"
     lag = groups["lag"].drop_nulls()
     incomplete = int((groups["unknown_partitions"].fill_null(0) > 0).sum())
     parts = [_waiting(lag) or "How much waits is unknown"]
@@ -66,6 +69,15 @@ def _waiting(lag: pl.Series) -> str:
 def is_late() -> pl.Expr:
     """Return whether a row is of a group that does not do its work as it should."""
     return pl.col("status").is_in([status.value for status in LATE])
+
+
+def with_since(groups: pl.DataFrame, zone: tzinfo, now: datetime) -> pl.DataFrame:
+    """Add since when each group has its status, as a table writes it; null where not known."""
+    found = [
+        None if at is None else incident_list.brief_beginning(clock(at, zone, now=now), at_least)
+        for at, at_least in groups.select("since", "since_at_least").iter_rows()
+    ]
+    return groups.with_columns(pl.Series("since", found, dtype=pl.String))
 
 
 def loss(status: str, deadline: datetime | None, now: datetime) -> str:

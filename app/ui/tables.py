@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from app.style.theme import BadgeStyle
 from app.ui import routes
 from app.ui.browser import items
 from app.ui.browser.leave import leave
+from app.ui.file_names import file_name
 
 Kind = Literal[
     "text", "count", "rate", "change", "duration", "size", "share", "time", "status", "trend"
@@ -42,10 +42,9 @@ ROW_LIMIT = 1000
 """Most rows that a table shows; a search finds the others."""
 
 _ROW_PIXELS = 31
-_WRAPPED_ROWS, _WRAPPED_PIXELS = 8, 58
+_WRAPPED_ROWS, _WRAPPED_PIXELS = 15, 58
 """Rows of a table that has room for three lines each: Streamlit wraps texts above four rem."""
-_CARDS, _SEEN = 20, 4
-"""Rows that a phone shows at once, a card each; short columns that are seen of a card."""
+_CARDS, _SEEN = 20, 4  # rows that a phone shows at once, a card each; short columns seen of a card
 _LABELLED, _WIDE = 40, 400
 """Longer texts, and those of columns of so many pixels, are sentences: a card leaves their label
 out. As many has a column that is large."""
@@ -82,9 +81,6 @@ class Column:
     to_seconds: bool = False
 
 
-_NO_COLUMNS: Mapping[str, Column] = {}
-
-
 def show(
     frame: pl.DataFrame,
     columns: Mapping[str, Column],
@@ -97,7 +93,7 @@ def show(
     sums: str = "",
     rows_shown: int = 50,
     every: Callable[[], pl.DataFrame] | None = None,
-    in_file: Mapping[str, Column] = _NO_COLUMNS,
+    in_file: Mapping[str, Column] | None = None,
     most_cards: int = _CARDS,
 ) -> None:
     """Show rows, how many of how many they are, and a link to them as a file.
@@ -131,11 +127,13 @@ def show(
                 items.draw(more, view=view, key=f"{key}-more", alt=alt)
     else:
         pixels = row_pixels(shown, columns)
+        in_words = pixels > _ROW_PIXELS
         st.dataframe(
-            styled(shown, columns, view),
+            styled(shown, columns, view, in_words=in_words),
             key=key,
             column_config={
-                name: _config(column, f"{key}-{name}") for name, column in columns.items()
+                name: _config(column, f"{key}-{name}", in_words=in_words)
+                for name, column in columns.items()
             },
             hide_index=True,
             placeholder=UNKNOWN,
@@ -153,7 +151,7 @@ def show(
         st.caption(". ".join([*said, *([sums] if sums else [])]), width="content")
         st.download_button(
             "CSV",
-            lambda: csv(frame if every is None else every(), {**columns, **in_file}),
+            lambda: csv(frame if every is None else every(), {**columns, **(in_file or {})}),
             file_name=file_name(key, view),
             mime="text/csv",
             key=f"{key}-csv",
@@ -186,14 +184,6 @@ def csv(frame: pl.DataFrame, columns: Mapping[str, Column]) -> str:
         _as_written(frame, name, column).alias(label)
         for (name, column), label in zip(shown.items(), names, strict=True)
     ).write_csv()
-
-
-def file_name(key: str, view: View) -> str:
-    """Return a file's name: what it lists, of which cluster, over which range, and when."""
-    at = view.now.astimezone(UTC).strftime("%Y-%m-%dT%H%M")
-    chosen = [view.range.key] if view.has_range else []
-    parts = (key.removesuffix("-table"), view.cluster, *chosen, at)
-    return f"{'-'.join(re.sub(r'[^A-Za-z0-9._-]+', '_', part) for part in parts)}.csv"
 
 
 def _heading(column: Column) -> str:
@@ -231,19 +221,15 @@ def texts(
     }
     for row in frame.select(list(columns)).iter_rows(named=True):
         yield tuple(
-            column.unknown
-            if row[name] is None
-            else _write(row[name], writer=writers[name], column=column)
+            _write(row[name], writer=writers[name], column=column)
             for name, column in columns.items()
         )
 
 
-def _is_wide(column: Column) -> bool:
-    return column.width == "large" or (isinstance(column.width, int) and column.width >= _WIDE)
-
-
-def _is_long(text: str) -> bool:
-    return len(text) > _LABELLED or text.endswith(".")
+def _is_long(text: str, column: Column) -> bool:
+    pixels = _WIDE if column.width == "large" else column.width
+    is_wide = isinstance(pixels, int) and pixels >= _WIDE
+    return is_wide or len(text) > _LABELLED or text.endswith(".")
 
 
 def cards(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> list[items.Item]:
@@ -272,7 +258,7 @@ def cards(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> lis
             and not (name == status and badge)
             and said[name] not in ("", DASH)
         ]
-        long = [name for name in rest if _is_wide(columns[name]) or _is_long(said[name])]
+        long = [name for name in rest if _is_long(said[name], columns[name])]
         short = [name for name in rest if name not in long]
         # The first explains the status beside it, and needs no label.
         sentences = [
@@ -317,15 +303,32 @@ def row_pixels(frame: pl.DataFrame, columns: Mapping[str, Column]) -> int:
     return _WRAPPED_PIXELS if is_any_cut and frame.height <= _WRAPPED_ROWS else _ROW_PIXELS
 
 
-def styled(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> Any:
-    """Return the rows with each value written as the pages write it."""
+def styled(
+    frame: pl.DataFrame, columns: Mapping[str, Column], view: View, *, in_words: bool = False
+) -> Any:
+    """Return the rows with each value written as the pages write it.
+
+    With ``in_words`` a status is a word in the colour of its badge: Streamlit has badges at the top
+    of a row of several lines, and all else in its middle.
+    """
+    badges = {
+        name: {
+            one.label: f"color: {view.palette.badges[one.colour]}" for one in column.badge_styles
+        }
+        for name, column in columns.items()
+        if in_words and column.kind == "status"
+    }
+    frame = frame.with_columns(pl.col(list(badges)).list.join(", "))
     values = pd.DataFrame({name: _values(frame[name], column) for name, column in columns.items()})
     writers = {
         name: partial(_write, writer=write, column=column)
         for name, column in columns.items()
         if (write := _writer(column, view, frame[name])) is not None
     }
-    return values.style.format(writers)
+    found = values.style.format(writers)
+    for name, colours in badges.items():
+        found = found.map(colours.get, subset=[name])
+    return found
 
 
 def _values(series: pl.Series, column: Column) -> Any:
@@ -372,7 +375,7 @@ def _write(value: Any, *, writer: Callable[[Any], str], column: Column) -> str:
     return writer(value.to_pydatetime() if isinstance(value, pd.Timestamp) else value)
 
 
-def _config(column: Column, key: str) -> Any:
+def _config(column: Column, key: str, *, in_words: bool) -> Any:
     common: dict[str, Any] = {
         "label": column.label,
         "help": column.help,
@@ -381,7 +384,7 @@ def _config(column: Column, key: str) -> Any:
     }
     if column.opens:
         return st.column_config.ButtonColumn(**common, type="tertiary", alignment="left", key=key)
-    if column.kind == "status":
+    if column.kind == "status" and not in_words:
         return st.column_config.MultiselectColumn(
             **common,
             options=[badge_style.label for badge_style in column.badge_styles],
@@ -389,7 +392,7 @@ def _config(column: Column, key: str) -> Any:
         )
     if column.kind == "trend":
         return st.column_config.LineChartColumn(**common, y_min=0)
-    if column.kind == "text":
+    if column.kind in ("text", "status"):
         return st.column_config.TextColumn(**common)
     if column.kind == "time":
         return st.column_config.DatetimeColumn(**common)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from alerting.checks.retention_deadline import DeadlineState
 from alerting.current.topics import replication
 from alerting.inputs.facts import slowest_first
-from app.style.format import count, exact, rate, size
+from app.style.format import count, exact, listing, rate, size
 from app.style.theme import BadgeStyle
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.group_list import trends
@@ -68,6 +69,22 @@ def rows(topics: pl.DataFrame) -> pl.DataFrame:
         hot_partitions().alias("hot"),
         retention_seconds().alias("retention_seconds"),
     ).sort("arrival_per_second", "topic", descending=[True, False], nulls_last=True)
+
+
+def losses(readers: pl.DataFrame) -> str:
+    """Say which topics' messages retention deletes before a group reads them; nothing of none.
+
+    Args:
+        readers: Rows of ``readers``.
+    """
+    lost = readers.filter(pl.col("loss") == DeadlineState.LOST.value)
+    topics = lost["topic"].unique().sort().to_list()
+    groups = lost["group"].unique().sort().to_list()
+    if not topics:
+        return ""
+    deleted = f"{listing(topics)} {'deletes' if len(topics) == 1 else 'delete'}"
+    reads = "reads" if len(groups) == 1 else "read"
+    return f"{deleted} messages before {listing(groups)} {reads} them"
 
 
 def with_trends(shown: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFrame:

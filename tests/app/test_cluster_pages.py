@@ -181,7 +181,7 @@ def test_health_names_log_directories_of_a_missing_broker(
     title = "Log directories of broker 2, which is missing: not known since "
     assert test.title[0].value.replace("\\", "").startswith(title)
     rows_shown = test.dataframe[0].value.set_index("section")
-    assert rows_shown.loc["log_directories", "label"] == ["▲ partial"]
+    assert rows_shown.loc["log_directories", "label"] == "▲ partial"
     assert "Start the broker again" in texts(test)
 
 

@@ -54,7 +54,9 @@ def test_what_is_looked_up_of_groups_is_in_their_file_and_no_column_is_cut(
     assert "objective_seconds" not in test.dataframe[0].value
     assert "; objective 5 min" in texts(test)
     file = pl.read_csv(files["groups-table-csv"].encode())
-    assert file.columns[-5:] == ["members", "partitions", "kind", "idle", "objective (seconds)"]
+    assert file.columns[-6:] == [
+        *("drained in (seconds)", "members", "partitions", "kind", "idle", "objective (seconds)")
+    ]
     by_group = {row["group"]: row for row in file.iter_rows(named=True)}
     assert by_group["payments"]["members"] == 4
     assert by_group["clicks-enricher"]["idle"] == 2
@@ -66,6 +68,7 @@ def test_what_is_looked_up_of_groups_is_in_their_file_and_no_column_is_cut(
     assert sum(widths[one] for one in shown[: shown.index("advice") + 1]) <= 858
     assert 1018 - 20 <= sum(widths[one] for one in shown) <= 1018
     assert "last five minutes" in columns["label"]["help"], "of what time a status is"
+    assert shown[1:3] == ["label", "since"]
     assert shown.index("reason") < shown.index("advice") < shown.index("arrival_per_second")
     assert max(widths, key=lambda name: widths[name]) == "reason"
 

@@ -36,7 +36,7 @@ Open = Callable[..., AppTest]
 
 PAGES = {
     "overview": "4 things need you now, 2 to watch, 4 pending",
-    "groups": "5 of 10 groups are late",
+    "groups": "Of 10 groups: 1 losing data,",
     "topics": "8 topics receive",
     "brokers": "Broker 2 is missing",
     "dead_letters": "fail, in 2 of 2 topics",

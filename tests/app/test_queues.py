@@ -27,7 +27,9 @@ Open = Callable[..., AppTest]
 def test_queues_are_listed_the_worst_first(open_page: Open, filled: Path, tmp_path: Path) -> None:
     test = open_page(add_rabbit(filled, tmp_path / "rabbit", NOW), "queues")
     calm(test)
-    assert test.title[0].value == "1 queue loses its dead letters, 9 dead letters wait"
+    assert test.title[0].value == (
+        "1 queue loses its dead letters, 9 dead letters wait, nobody consumes 1 queue"
+    )
     said = texts(test).replace("\\", "")
     assert "8 queues in 1 virtual host: 12\u202f359 messages ready" in said
     assert "the depth of 1 queue unknown" in said
@@ -77,7 +79,8 @@ def test_a_queue_that_grows_looks_like_it(open_page: Open, filled: Path, tmp_pat
         lake.append(QUEUES, polled)
     test = open_page(folder, "queues")
     calm(test)
-    assert test.title[0].value.endswith("9 dead letters wait, 1 queue falls behind")
+    assert test.title[0].value.endswith("nobody consumes 1 queue, 1 queue falls behind")
+    assert "invoices falls behind: it grows by 5/s." in texts(test)
     by_queue = test.dataframe[0].value.set_index("queue")
     assert by_queue.loc["invoices", "growth_per_second"] == pytest.approx(5.0)
     assert by_queue.loc["invoices", "status"] == ["▲ falling behind"]

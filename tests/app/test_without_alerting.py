@@ -36,7 +36,7 @@ def test_pages_evaluate_in_the_background_and_say_so(open_page: Open, unwatched:
 
     def evaluated() -> bool:
         title: str = open_page(unwatched, "groups").title[0].value
-        return title == "5 of 10 groups are late"
+        return title.startswith("Of 10 groups: ")
 
     eventually(evaluated, timeout_seconds=60, what="evaluation of this process")
 
@@ -51,7 +51,7 @@ def test_a_broken_file_of_a_service_that_is_gone_holds_nothing_up(
 
     def evaluated() -> bool:
         title: str = open_page(unwatched, "groups").title[0].value
-        return title == "5 of 10 groups are late"
+        return title.startswith("Of 10 groups: ")
 
     eventually(evaluated, timeout_seconds=60, what="evaluation of this process")
 

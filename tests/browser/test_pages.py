@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 MENU = {
     "Overview": "things need you now",
-    "Consumer groups": "groups are late",
+    "Consumer groups": "Of 10 groups: ",
     "Topics": "topics receive",
     "Brokers and replication": "Broker 2 is missing",
     "Dead letters": "fail, in",

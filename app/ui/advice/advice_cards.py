@@ -39,7 +39,7 @@ BADGE_STYLES: dict[AdviceSeverity, BadgeStyle] = {
 """How the severities of recommendations look."""
 
 WORDS: dict[AdviceKind, str] = {
-    AdviceKind.DATA_LOST: "loses data",
+    AdviceKind.DATA_LOST: "keep messages longer",
     AdviceKind.RETENTION_DEADLINE: "retention is close",
     AdviceKind.START_CONSUMERS: "start its consumers",
     AdviceKind.RESTART_CONNECTOR: "restart its connector",

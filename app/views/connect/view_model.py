@@ -138,23 +138,29 @@ def with_since(
         now: The present.
 
     Returns:
-        Besides the rows: ``since``, a phrase; a dash where it does not fail, null where that is
-        not known.
+        Besides the rows: ``since``, a phrase, and ``failing``, as a table writes it; a dash where
+        it does not fail, null where that is not known.
     """
     begins = {}
     is_open = pl.col("state") != State.RESOLVED.value
     for row in alerts.filter(is_open).sort("since", descending=True).iter_rows(named=True):
         labels = labels_of(row)
         began = clock(row["since"], zone, now=now)
-        phrase = incident_list.beginning(began, at_least=bool(row["since_at_least"]))
-        begins[labels.get("connect"), labels.get("connector")] = phrase
-    known = [begins.get(key) for key in connectors.select(_CONNECTOR).iter_rows()]
+        key = labels.get("connect"), labels.get("connector")
+        at_least = bool(row["since_at_least"])
+        begins[key] = (
+            incident_list.beginning(began, at_least=at_least),
+            incident_list.brief_beginning(began, at_least),
+        )
+    known = [begins.get(key, (None, None)) for key in connectors.select(_CONNECTOR).iter_rows()]
+    phrases, brief = zip(*known, strict=True) if known else ((), ())
     return connectors.with_columns(
         pl.when(_is_any_of(OK, HALTED))
         .then(pl.lit(DASH))
         .when(_is_any_of(*FAILING))
-        .then(pl.Series(known, dtype=pl.String))
-        .alias("since")
+        .then(pl.Series(said, dtype=pl.String))
+        .alias(name)
+        for name, said in (("since", phrases), ("failing", brief))
     )
 
 

@@ -45,7 +45,9 @@ with components.guarded():
 with components.guarded():
     readers = present.rows(view, READERS)
 origins = view_model.origin_rates(samples, rows)
-table = view_model.table_rows(rows, origins, readers, view.now)
+table = view_model.with_reasons(
+    view_model.table_rows(rows, origins, readers, view.now), queries.recent(view, DEAD_LETTERS)
+)
 components.headline(*map(escape, view_model.sentence(rows)))
 
 tables.show(
@@ -64,7 +66,12 @@ tables.show(
             width=90,
             help="Arrivals against those of its origin in the same five minutes.",
         ),
-        "top_reason": Column("mostly", width=160),
+        "mostly": Column(
+            "mostly",
+            help="The most frequent exception in the headers that were sampled last, and its share "
+            "of the records that name one. Why, below, counts those of the chosen range.",
+            width=160,
+        ),
         "left_seconds": Column(
             "deleted in",
             "duration",
@@ -144,13 +151,14 @@ with st.grid(6, min_column_width=124, gap="small"):
         delta="unprocessed" if row["redrive_group"] else "retained",
     )
     value, clause, is_near = view_model.deleted_in(row)
-    components.tile(
-        "Deleted in",
-        value,
-        delta=clause,
-        colour="red" if is_near else "off",
-        help_text="When retention reaches the oldest one that waits, at the present rates.",
-    )
+    if value != view_model.NOTHING_WAITS:
+        components.tile(
+            "Deleted in",
+            value,
+            delta=clause,
+            colour="red" if is_near else "off",
+            help_text="When retention reaches the oldest one that waits, at the present rates.",
+        )
 
 arrived = view_model.by_exception(DEAD_LETTERS.empty, 60.0)
 left, right = st.columns([3, 2], gap="medium")
@@ -216,7 +224,7 @@ with components.guarded():
                 ),
                 key="letters-exceptions",
                 alt=f"Arrivals in {row['name']} by exception, over time"
-                + (f": mostly {row['top_reason']}" if row["top_reason"] else ""),
+                f": mostly {view_model.reason_rows(course, None)['reason'][0]}",
             )
 with (
     right,
@@ -251,7 +259,8 @@ with (
         st.caption(
             "Of the records sampled last: nothing arrived in this time."
             if arrived.is_empty()
-            else f"Of about {exact(float(arrived['arrived'].sum()))} that arrived in this time. "
+            else f"Of about {exact(float(arrived['arrived'].sum()))} that arrived in this time, "
+            "shared out by the records whose headers name an exception. "
             f"{exact(row['sampled_records'])} records were sampled last."
         )
     records = view_model.record_rows(row)

@@ -15,7 +15,7 @@ from alerting.current.topics import arrivals
 from alerting.inputs.facts import RATE_SECONDS, complete_sum, short_class
 from alerting.inputs.frames import KAFKA
 from app.data.history import TIME
-from app.style.format import UNKNOWN, count, duration, exact, per_minute
+from app.style.format import UNKNOWN, count, duration, exact, per_minute, share
 from app.ui.incidents import DEADLINE_SHOWN
 from app.ui.tables import DASH, NONE
 from scaling.advisers.retention import ACT_WITHIN_SECONDS
@@ -121,6 +121,37 @@ def table_rows(
         )
         .sort("arrival_per_second", "name", descending=[True, False], nulls_last=True)
     )
+
+
+def with_reasons(rows: pl.DataFrame, recent: pl.DataFrame) -> pl.DataFrame:
+    """Add ``mostly``: the most frequent exception in the headers of a topic, and its share.
+
+    Not every poll's sample names one: the newest of the last minutes that does so counts.
+
+    Args:
+        rows: Rows of ``dead_letter_rows``.
+        recent: Rows of ``dead_letters`` of the last minutes.
+    """
+    key = ("source", "name")
+    named = (
+        recent.filter(pl.col("reasons").list.len() > 0)
+        .sort("observed_at")
+        .group_by(key)
+        .agg(pl.col("reasons").last())
+    )
+    found = {(source, name): reasons for source, name, reasons in named.iter_rows()}
+    said = [
+        _mostly(found.get((source, name)), sampled)
+        for source, name, sampled in rows.select(*key, "sampled_records").iter_rows()
+    ]
+    return rows.with_columns(pl.Series("mostly", said, dtype=pl.String))
+
+
+def _mostly(sample: list[dict[str, Any]] | None, sampled: int | None) -> str | None:
+    reasons = reason_rows(pl.DataFrame(schema=_BY_EXCEPTION), sample)
+    for reason, part in reasons.select("reason", "share").head(1).iter_rows():
+        return str(reason) if reasons.height == 1 else f"{reason}, {share(part)}"
+    return "none named" if sampled else None
 
 
 def _left_seconds(now: datetime) -> pl.Expr:

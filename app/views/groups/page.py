@@ -7,7 +7,7 @@ from app.data import history_queries, present
 from app.data.context import current
 from app.style.columns import room_left
 from app.style.format import count, duration, escape
-from app.ui import components, group_list, routes, tables
+from app.ui import components, group_list, incident_list, routes, tables
 from app.ui.advice import current_advice
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import Column
@@ -40,6 +40,7 @@ partitions = GROUP_PARTITION_STATUS.empty
 with components.guarded():
     partitions = present.rows(view, GROUP_PARTITION_STATUS)
 rows = group_list.with_known_part(group_list.rows(group_list.with_known_rates(known, partitions)))
+rows = group_list.with_since(rows, view.zone, view.now)
 
 
 def with_advice(listed: pl.DataFrame) -> pl.DataFrame:
@@ -100,6 +101,13 @@ objectives = {
 }
 # What is looked up stands on the page of each group, and in the file.
 looked_up = {
+    "drain_seconds": Column(
+        "drained in",
+        "duration",
+        help="Lag divided by what is consumed beyond what arrives. Not now: at the rates of the "
+        "last five minutes it grows or is not drained, or retention deletes it.",
+        never=group_list.NOT_NOW,
+    ),
     "members": Column("members", "count"),
     "partitions": Column("partitions", "count"),
     "kind": Column("kind"),
@@ -118,6 +126,12 @@ decides = {
         width=108,
         help=group_list.STATUS_WINDOW,
     ),
+    "since": Column(
+        "since",
+        unknown=tables.DASH,
+        help=f"Since when the group has this status. {incident_list.BRIEFLY}",
+        width=88,
+    ),
     "time_lag_seconds": Column(
         "time lag",
         "duration",
@@ -132,14 +146,6 @@ decides = {
 figures = {
     "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=66),
     "consumption_per_second": Column("consumed", "rate", help=group_list.WINDOW, width=72),
-    "drain_seconds": Column(
-        "drained in",
-        "duration",
-        help="Lag divided by what is consumed beyond what arrives. Not now: at the rates of the "
-        "last five minutes it grows or is not drained, or retention deletes it.",
-        never=group_list.NOT_NOW,
-        width=76,
-    ),
     "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=46),
     **(
         {

@@ -21,6 +21,13 @@ from lake.errors import LakeError
 from lake.schemas.current import BROKER_STATUS
 
 NAMED_SECTIONS = 6
+FAILED_AT = Column("last failure", "time", unknown=DASH, width=90)
+SAID = Column(
+    "what was said",
+    unknown="",
+    help="By the newest attempt; where it says nothing, by the last one that failed.",
+    width="large",
+)
 
 view = current()
 late = late_history.late_by(view)
@@ -45,7 +52,12 @@ elif collections is not None:
     components.headline(
         *map(escape, view_model.sentence(sections, view.now, view.interval_seconds, late, unknown))
     )
-    shown = view_model.table_rows(sections, view.now, view.interval_seconds)
+    shown = view_model.with_last_failure(
+        view_model.table_rows(sections, view.now, view.interval_seconds),
+        collections,
+        by="section",
+        at="observed_at",
+    )
     is_whole = set(shown["state"]) <= {"ok", "over"}
     sections_title = f"{count(shown.height, 'section')}, all collected"
     with st.expander(sections_title) if is_whole else st.container():
@@ -64,8 +76,9 @@ elif collections is not None:
                 "rows": Column("rows", "count"),
                 "interval_seconds": Column("every", "duration", unknown="once"),
                 "failures": Column("failed, 24 h", "count"),
+                "failed_at": FAILED_AT,
+                "said": SAID,
                 "skips": Column("skipped, 24 h", "count"),
-                "error": Column("what was said", unknown="", width="large"),
             },
             view=view,
             key="health-sections",
@@ -168,7 +181,9 @@ with components.section(
         )
     else:
         tables.show(
-            view_model.job_rows(jobs, late, view.now),
+            view_model.with_last_failure(
+                view_model.job_rows(jobs, late, view.now), jobs, by="job", at="started_at"
+            ),
             {
                 "job": Column("job", width=150),
                 "label": Column(
@@ -197,7 +212,8 @@ with components.section(
                 "late_rows": Column("too late", "count", help="They wait for a backfill."),
                 "runs": Column("runs, 24 h", "count"),
                 "failures": Column("failed, 24 h", "count"),
-                "error": Column("what was said", unknown="", width="large"),
+                "failed_at": FAILED_AT,
+                "said": SAID,
             },
             view=view,
             key="health-jobs",

@@ -207,6 +207,31 @@ def table_rows(sections: pl.DataFrame, now: datetime, interval_seconds: float) -
     )
 
 
+def with_last_failure(
+    rows: pl.DataFrame, attempts: pl.DataFrame, *, by: str, at: str
+) -> pl.DataFrame:
+    """Add when each section or job failed last, and what was said: now, or at that time.
+
+    Args:
+        rows: Rows of ``table_rows`` or ``job_rows``.
+        attempts: Rows of ``collections`` or ``jobs``.
+        by: The column that names the section or the job.
+        at: The column that tells when an attempt was.
+
+    Returns:
+        Besides the rows: ``failed_at``, and ``said``, which is not known where nothing failed.
+    """
+    failed = (
+        attempts.filter(pl.col("status") == "failed")
+        .sort(at)
+        .group_by(by)
+        .agg(pl.col(at).last().alias("failed_at"), pl.col("error").last().alias("failed_why"))
+    )
+    return rows.join(failed, on=by, how="left", maintain_order="left").with_columns(
+        pl.coalesce("error", "failed_why").alias("said")
+    )
+
+
 def collectors(collections: pl.DataFrame) -> pl.DataFrame:
     """Return which processes have polled, the newest first: collector, last_at."""
     return (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 import polars as pl
 
 from alerting.inputs.facts import RATE_SECONDS
 from alerting.status.model import Status, StatusRules
 from app.style import theme
-from app.style.format import count, exact
+from app.style.format import count, exact, rate
 from app.style.theme import BadgeStyle
 from app.ui.alert_list import CRITICAL, WARNING
 from app.ui.group_badges import BADGE_STYLES as GROUP_BADGE_STYLES
@@ -50,6 +51,7 @@ FALLING_BEHIND = GROUP_BADGE_STYLES[Status.FALLING_BEHIND]
 UNSURE, OK = theme.UNSURE, theme.OK
 BADGE_STYLES = (DROPPED, CRITICAL, WAITING, IDLE, WARNING, FALLING_BEHIND, UNSURE, POLLED, OK)
 """Every status of a queue, the worst first."""
+_RANKS = {style: number for number, style in enumerate(BADGE_STYLES)}
 
 RATES = "RabbitMQ's own rate, of its newest samples: of some seconds, not of five minutes."
 """Of what time published, delivered, acknowledged and redelivered messages are."""
@@ -64,6 +66,7 @@ HOW_TO_CONFIGURE = """rabbitmq:
 _DEAD = pl.col("kind") == "dead letter"
 DEPTH = pl.col("ready") + pl.col("unacknowledged")
 """What waits: a message that a consumer holds goes back unless it is acknowledged."""
+_KNOWN_DEPTH = pl.col("ready").fill_null(0) + pl.col("unacknowledged").fill_null(0)
 _IS_STREAM = pl.col("kind") == "stream"
 _CERTAIN_ERRORS = 3.0
 """Standard errors of its slope that a rise must exceed: what only swings does so once in hundreds
@@ -132,8 +135,13 @@ def sentence(rows: pl.DataFrame) -> tuple[str, str]:
     if waiting:
         verb = "waits" if waiting == 1 else "wait"
         parts.append(f"{count(waiting, 'dead letter')} {verb}")
-    if behind := rows.filter(_FALLS_BEHIND).height:
-        parts.append(f"{count(behind, 'queue falls', 'queues fall')} behind")
+    if idle := rows.filter(_state() == _RANKS[IDLE]).height:
+        parts.append(f"nobody consumes {count(idle, 'queue')}")
+    behind = rows.filter(_state() == _RANKS[FALLING_BEHIND]).sort(
+        "growth_per_second", "queue", descending=[True, False]
+    )
+    if behind.height:
+        parts.append(f"{count(behind.height, 'queue falls', 'queues fall')} behind")
     if unknown:
         parts.append(f"the depth of {count(unknown, 'dead-letter queue')} is unknown")
     title = ", ".join(parts) or "No dead letter waits or is lost"
@@ -147,7 +155,21 @@ def sentence(rows: pl.DataFrame) -> tuple[str, str]:
     )
     if missing:
         detail += f", the depth of {count(missing, 'queue')} unknown"
-    return f"{title[0].upper()}{title[1:]}", f"{detail}."
+    said = [f"{detail}.", *(f"{_falls_behind(row)}." for row in behind.head(1).to_dicts())]
+    return f"{title[0].upper()}{title[1:]}", " ".join(said)
+
+
+def _falls_behind(row: Mapping[str, Any]) -> str:
+    """Say how fast a queue falls behind, in RabbitMQ's rates where it tells them."""
+    published, taken = (row[f"{name}_per_second"] for name in ("publish", "deliver"))
+    # RabbitMQ's rates are of seconds, and a message may arrive that nobody published: where they
+    # do not show that the queue falls behind, how fast it grows does.
+    if published is not None and taken is not None and published > taken:
+        said = f"{rate(published)} published, {rate(taken)} taken"
+    else:
+        said = f"it grows by {rate(row['growth_per_second'])}"
+    polled = ", polled" if row["consumers"] == 0 else ""
+    return f"{row['queue']} falls behind{polled}: {said}"
 
 
 def total(rows: pl.DataFrame, column: str | pl.Expr) -> float | None:
@@ -179,30 +201,11 @@ def table_rows(rows: pl.DataFrame, now: datetime, alerts: pl.DataFrame) -> pl.Da
         now: The present.
         alerts: Rows of ``open_alerts`` of this RabbitMQ: a queue is no better than those that fire.
     """
-    depth = pl.col("ready").fill_null(0) + pl.col("unacknowledged").fill_null(0)
-    taken = pl.col("deliver_per_second").fill_null(0) > 0
-    unread = (pl.col("kind") == "plain") & (pl.col("consumers") == 0)
-    rank = {style: number for number, style in enumerate(BADGE_STYLES)}
-    status = (
-        pl.when(pl.col("dead_letter_target_missing"))
-        .then(rank[DROPPED])
-        .when(_DEAD & (depth > 0))
-        .then(rank[WAITING])
-        .when(unread & (depth > 0) & taken.not_())
-        .then(rank[IDLE])
-        .when(_FALLS_BEHIND)
-        .then(rank[FALLING_BEHIND])
-        .when(pl.col("ready").is_null() & _IS_STREAM.not_())
-        .then(rank[UNSURE])
-        .when(unread & taken)
-        .then(rank[POLLED])
-        .otherwise(rank[OK])
-    )
     targets = pl.col("dead_letter_queues").list.join(", ")
     return (
-        rows.join(_alerted(alerts, rank), on=["vhost", "queue"], how="left", maintain_order="left")
+        rows.join(_alerted(alerts), on=["vhost", "queue"], how="left", maintain_order="left")
         .with_columns(
-            pl.min_horizontal(status, "alerted").alias("rank"),
+            pl.min_horizontal(_state(), "alerted").alias("rank"),
             (pl.lit(now) - pl.col("oldest_at"))
             .dt.total_seconds()
             .clip(lower_bound=0)
@@ -223,7 +226,7 @@ def table_rows(rows: pl.DataFrame, now: datetime, alerts: pl.DataFrame) -> pl.Da
                 for name in ("ready", "unacknowledged")
             ),
         )
-        .sort("rank", depth, "vhost", "queue", descending=[False, True, False, False])
+        .sort("rank", _KNOWN_DEPTH, "vhost", "queue", descending=[False, True, False, False])
         .with_columns(
             pl.col("rank")
             .map_elements(lambda rank: [BADGE_STYLES[rank].label], return_dtype=pl.List(pl.String))
@@ -232,9 +235,30 @@ def table_rows(rows: pl.DataFrame, now: datetime, alerts: pl.DataFrame) -> pl.Da
     )
 
 
-def _alerted(alerts: pl.DataFrame, rank: Mapping[BadgeStyle, int]) -> pl.DataFrame:
+def _state() -> pl.Expr:
+    """Return the rank of what a row of ``with_growth`` is, whatever alerts say of it."""
+    taken = pl.col("deliver_per_second").fill_null(0) > 0
+    unread = (pl.col("kind") == "plain") & (pl.col("consumers") == 0)
+    return (
+        pl.when(pl.col("dead_letter_target_missing"))
+        .then(_RANKS[DROPPED])
+        .when(_DEAD & (_KNOWN_DEPTH > 0))
+        .then(_RANKS[WAITING])
+        .when(unread & (_KNOWN_DEPTH > 0) & taken.not_())
+        .then(_RANKS[IDLE])
+        .when(_FALLS_BEHIND)
+        .then(_RANKS[FALLING_BEHIND])
+        .when(pl.col("ready").is_null() & _IS_STREAM.not_())
+        .then(_RANKS[UNSURE])
+        .when(unread & taken)
+        .then(_RANKS[POLLED])
+        .otherwise(_RANKS[OK])
+    )
+
+
+def _alerted(alerts: pl.DataFrame) -> pl.DataFrame:
     """Return the queues about which an alert fires, and the rank of the worst one."""
-    ranks = {"critical": rank[CRITICAL], "warning": rank[WARNING]}
+    ranks = {"critical": _RANKS[CRITICAL], "warning": _RANKS[WARNING]}
     fires = alerts.filter(
         pl.col("state") == "firing",
         pl.col("recovering_since").is_null(),

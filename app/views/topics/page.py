@@ -12,7 +12,7 @@ from app.ui.changes import events, page_events
 from app.ui.tables import DASH, Column
 from app.ui.time_axis import note_of, page_axis
 from lake.schemas.bronze import IS_INTERNAL_TOPIC
-from lake.schemas.current import TOPIC_STATUS
+from lake.schemas.current import READERS, TOPIC_STATUS
 
 SHOWN = 200
 NAMED_SERIES = 5
@@ -52,6 +52,11 @@ if rates.len():
     detail += "Rates are means of 10 min"
     own = internal["arrival_per_second"].drop_nulls()
     detail += f", without {rate(sum(own))} in internal topics." if own.sum() else "."
+readers = READERS.empty
+with components.guarded():
+    readers = present.rows(view, READERS)
+if lost := topic_list.losses(readers):
+    title, detail = escape(lost), f"{title}. {detail}".rstrip()
 components.headline(title, detail or None)
 
 with components.filters(view):
@@ -62,7 +67,7 @@ with internal_too:
     with_internal = st.toggle(
         "Internal topics", key="topics-internal", bind="query-params", persist_state="session"
     )
-shown = rows if with_internal else external
+shown = chosen_from = rows if with_internal else external
 with kinds:
     chosen = st.multiselect(
         "Kind",
@@ -125,7 +130,7 @@ else:
         view=view,
         key="topics-table",
         alt="Topics with arrivals, skew, replication, groups and retention, the busiest first",
-        total=rows.height,
+        total=chosen_from.height,
         noun="topics, the busiest first; a search finds the others"
         if shown.height > SHOWN
         else "topics",

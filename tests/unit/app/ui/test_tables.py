@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import polars as pl
 import pytest
 
 from app.data.context import View
 from app.data.time_range import RANGES
-from app.style.theme import OK, URGENT
+from app.style.theme import DARK, LIGHT, OK, URGENT, Badge, Palette
 from app.ui import tables
 from app.ui.advice.advice_cards import in_a_line
 from app.ui.advice.advice_history import change
-from app.ui.tables import NEVER, NONE, Column, cards, csv, file_name, styled
+from app.ui.file_names import file_name
+from app.ui.tables import NEVER, NONE, Column, cards, csv, styled
 from app.ui.topic_list import hot_partitions, totals
 from scaling.advice.model import (
     AdviceKind,
@@ -269,7 +270,7 @@ def test_a_phone_has_twenty_cards_and_the_others_folded_where_none_is_left_out(
     [
         pytest.param(3, 120, 58, id="a sentence is cut"),
         pytest.param(3, 600, 31, id="it has room"),
-        pytest.param(9, 120, 31, id="many rows"),
+        pytest.param(16, 120, 31, id="many rows"),
     ],
 )
 def test_rows_have_three_lines_where_a_sentence_would_be_cut(
@@ -277,6 +278,33 @@ def test_rows_have_three_lines_where_a_sentence_would_be_cut(
 ) -> None:
     frame = pl.DataFrame({"why": ["No commit for 45 min with 3,315 messages waiting."] * rows})
     assert tables.row_pixels(frame, {"why": Column("why", width=width)}) == pixels
+
+
+def test_the_status_of_a_wrapped_row_is_a_word_in_the_colour_of_its_badge(view: View) -> None:
+    frame = pl.DataFrame({"status": [[URGENT.label], [OK.label], None]})
+    columns = {"status": Column("status", "status", badge_styles=(URGENT, OK))}
+    shown = styled(frame, columns, view, in_words=True)
+    assert shown.data["status"].to_list()[:2] == [URGENT.label, OK.label]
+    html = shown.to_html()
+    assert all(f"color: {view.palette.badges[one.colour]}" in html for one in (URGENT, OK))
+    assert styled(frame, columns, view).data["status"][0] == [URGENT.label]
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+def test_the_words_of_statuses_are_read_on_the_ground_of_their_theme(palette: Palette) -> None:
+    ground = "#ffffff" if palette is LIGHT else "#0f1318"
+    assert set(palette.badges) == set(get_args(Badge))
+    for colour in palette.badges.values():
+        low, high = sorted(map(_luminance, (colour, ground)))
+        assert (high + 0.05) / (low + 0.05) > 4.5, colour
+
+
+def _luminance(colour: str) -> float:
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    red, green, blue = (
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def test_rates_on_a_card_have_the_unit_of_their_column() -> None:

@@ -65,6 +65,14 @@ def test_a_connector_fails_since_its_alert_says_so(
     assert since(connectors(a=FAILED), *alerts) == {"a": said}
 
 
+def test_a_table_writes_since_when_a_connector_fails_briefly() -> None:
+    alerts = pl.DataFrame(
+        [alert("a", 9), alert("b", 9, since_at_least=True)], schema=OPEN_ALERTS.polars_schema
+    )
+    found = view_model.with_since(connectors(a=FAILED, b=FAILED), alerts, zone=UTC, now=NOW)
+    assert found["failing"].to_list() == ["11:51", "≤ 11:51"]
+
+
 def test_what_does_not_fail_does_so_since_no_time() -> None:
     """Given an alert that stays for a while, then the connector works again all the same."""
     found = connectors(fine={}, paused=HALTED, lost={"state": None})

@@ -246,6 +246,32 @@ def test_where_nothing_arrived_the_sampled_records_are_counted() -> None:
     assert view_model.reason_rows(nothing, None).is_empty()
 
 
+@pytest.mark.parametrize(
+    ("samples", "sampled", "said"),
+    [
+        pytest.param(
+            [{"a.Old": 9}, {"a.Common": 3, "a.Rare": 1}], 4, "Common, 75\u202f%", id="two"
+        ),
+        pytest.param([{"a.Old": 9}], 9, "Old", id="one"),
+        pytest.param([{"a.Old": 9}, {}], 4, "Old", id="the newest names none"),
+        pytest.param([{}], 4, "none named", id="none in the last minutes"),
+        pytest.param([{}], None, None, id="nothing could be sampled"),
+    ],
+)
+def test_why_most_fail_is_said_with_its_share(
+    samples: list[dict[str, int]], sampled: int | None, said: str | None
+) -> None:
+    recent = pl.concat(
+        letters(
+            observed_at=at(60 * number),
+            reasons=[{"key": key, "value": value} for key, value in reasons.items()],
+        )
+        for number, reasons in enumerate(samples)
+    )
+    found = view_model.with_reasons(letters(sampled_records=sampled), recent)
+    assert found["mostly"].to_list() == [said]
+
+
 def test_records_of_the_sample_as_far_as_they_are_known() -> None:
     newest = {"partition": "3", "offset": "17", "timestamp": "2026-11-20T08:00:00.000+00:00"}
     entries = [{"key": name, "value": value} for name, value in newest.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import Any
 
 import polars as pl
@@ -75,13 +76,38 @@ def test_the_sentence_of_groups_never_hides_what_is_unknown() -> None:
     late = {"group": "a", "status": "STOPPED", "lag": 5, "time_lag_seconds": 120.0}
     unsure = {"group": "b", "status": "UNKNOWN", "unknown_partitions": 2}
     title, detail = group_list.sentence(statuses(late, unsure))
-    assert title == "1 of 2 groups is late"
+    assert title == "Of 2 groups: 1 stopped, 1 unknown"
     assert "without 1 group that could not be read in full" in detail
     assert "furthest behind is a by 2 min" in detail
     _, detail = group_list.sentence(statuses({**late, "group": "z"}, late, {**late, "group": "k"}))
     assert "furthest behind is a by" in detail, "of those that are alike the first by name"
     title, _ = group_list.sentence(statuses(unsure))
-    assert title == "No group is known to be late, 1 cannot be evaluated"
+    assert title == "Of 1 group: 1 unknown"
+
+
+def test_the_headline_counts_what_the_badges_say() -> None:
+    given = ["OK", "CATCHING_UP", "FALLING_BEHIND", "LOSING_DATA", "FALLING_BEHIND"]
+    found = statuses(
+        *({"group": str(number), "status": status} for number, status in enumerate(given))
+    )
+    title, _ = group_list.sentence(found)
+    assert title == "Of 5 groups: 1 losing data, 2 falling behind, 1 catching up"
+    assert group_list.sentence(found.head(1))[0] == "The group keeps up"
+    assert group_list.sentence(pl.concat([found.head(1)] * 2))[0] == "All 2 groups keep up"
+
+
+def test_since_when_a_group_has_its_status_may_be_then_or_before() -> None:
+    found = group_list.with_since(
+        statuses(
+            {"group": "a", "since": at(0), "since_at_least": True},
+            {"group": "b", "since": at(60), "since_at_least": False},
+            {"group": "c"},
+        ),
+        UTC,
+        at(3600),
+    )
+    began, later = (f"{at(seconds):%H:%M}" for seconds in (0, 60))
+    assert found["since"].to_list() == [f"≤ {began}", later, None]
 
 
 def test_one_message_waits_for_one_consumer() -> None:

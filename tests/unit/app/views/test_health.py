@@ -60,6 +60,43 @@ def job(name: str, status: str = "ok", **given: Any) -> pl.DataFrame:
     return pl.DataFrame([run], schema=JOBS.polars_schema)
 
 
+def test_the_last_failure_of_a_day_is_dated_and_says_why() -> None:
+    attempts = rows(
+        COLLECTIONS,
+        section("groups", "failed", 1, error="too old"),
+        section("groups", "failed", 2, error="connection refused"),
+        section("groups", "ok", 3),
+        section("topics", "ok", 3),
+        section("brokers", "failed", 1, error="no answer"),
+        section("brokers", "partial", 3, error="broker 2 is missing"),
+    )
+    found = view_model.with_last_failure(
+        view_model.table_rows(section_rows(attempts), at(4), 5.0),
+        attempts,
+        by="section",
+        at="observed_at",
+    )
+    said = {row["section"]: (row["failed_at"], row["said"]) for row in found.to_dicts()}
+    assert said == {
+        "groups": (at(2), "connection refused"),
+        "topics": (None, None),
+        "brokers": (at(1), "broker 2 is missing"),
+    }
+
+
+def test_the_last_failure_of_a_job_is_dated_and_says_why() -> None:
+    runs = pl.concat(
+        [
+            job("history", "failed", error="no space left"),
+            job("history", started_at=at(60), finished_at=at(61)),
+        ]
+    )
+    found = view_model.with_last_failure(
+        view_model.job_rows(runs, None, at(62)), runs, by="job", at="started_at"
+    )
+    assert found.select("failures", "failed_at", "said").rows() == [(1, at(0), "no space left")]
+
+
 @pytest.mark.parametrize(
     ("status", "minutes", "label", "due", "behind"),
     [

@@ -117,7 +117,9 @@ def test_slow_growth_is_seen_through_what_is_taken_in_batches() -> None:
     ("given", "badge_style", "title"),
     [
         pytest.param({}, queues_view_model.FALLING_BEHIND, "1 queue falls behind", id="plain"),
-        pytest.param({"consumers": 0}, queues_view_model.IDLE, "1 queue falls behind", id="nobody"),
+        pytest.param(
+            {"consumers": 0}, queues_view_model.IDLE, "Nobody consumes 1 queue", id="nobody"
+        ),
         pytest.param(
             {"kind": "retry"},
             queues_view_model.OK,
@@ -136,6 +138,34 @@ def test_a_queue_that_grows_falls_behind(
     (status,) = queues_view_model.table_rows(found, NOW, OPEN_ALERTS.empty)["status"].to_list()
     assert status == [badge_style.label]
     assert queues_view_model.sentence(found)[0] == title
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        pytest.param(
+            {"publish_per_second": 20.0, "deliver_per_second": 12.0},
+            "queue 0 falls behind: 20/s published, 12/s taken.",
+            id="consumed",
+        ),
+        pytest.param(
+            {"publish_per_second": 20.0, "deliver_per_second": 12.0, "consumers": 0},
+            "queue 0 falls behind, polled: 20/s published, 12/s taken.",
+            id="polled",
+        ),
+        pytest.param(
+            {"publish_per_second": 5.0, "deliver_per_second": 12.0},
+            "queue 0 falls behind: it grows by 1/s.",
+            id="the rates of these seconds do not show it",
+        ),
+        pytest.param(
+            {"publish_per_second": None}, "queue 0 falls behind: it grows by 1/s.", id="unknown"
+        ),
+    ],
+)
+def test_how_fast_a_queue_falls_behind_is_said(given: dict[str, Any], said: str) -> None:
+    _, detail = queues_view_model.sentence(grown(0, 60, 120, 180, 240, 300, **given))
+    assert detail.endswith(f" {said}")
 
 
 def test_streams_and_unknown_depths_are_in_no_total() -> None:

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from app.ui import topic_list
+from lake.schemas.current import READERS
 from lake.schemas.tables import PARTITIONS
 from tests.unit.app.views.made_rows import at, rows
 
@@ -18,6 +19,26 @@ def test_courses_of_topics_span_the_whole_time() -> None:
     assert trend[0] == 0.0
     assert trend[-1] > 340
     assert len(trend) <= 40
+
+
+def test_topics_that_lose_messages_are_named_with_who_did_not_read_them() -> None:
+    def said(*lost: tuple[str, str]) -> str:
+        given = [("fine", "a", "none"), ("soon", "a", "coming")]
+        return topic_list.losses(
+            rows(
+                READERS,
+                *(
+                    {"topic": topic, "group": group, "loss": loss}
+                    for topic, group, loss in (*given, *((*one, "lost") for one in lost))
+                ),
+            )
+        )
+
+    assert said() == ""
+    assert said(("orders", "audit")) == "orders deletes messages before audit reads them"
+    assert said(("orders", "audit"), ("clicks", "audit"), ("clicks", "bi")) == (
+        "clicks and orders delete messages before audit and bi read them"
+    )
 
 
 @pytest.mark.parametrize(
