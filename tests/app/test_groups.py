@@ -150,7 +150,7 @@ def test_what_is_unknown_says_why_and_is_not_zero(open_page: Open, filled: Path)
     assert metric(test, "Members") == "unknown"
     assert "its coordinator, broker 2, does not answer" in texts(test)
     assert "The members could not be read" in texts(test)
-    assert "Rates are not known: no poll of the last minutes could read" in texts(test)
+    assert "Rates are not known: the newest polls could not read the offsets." in texts(test)
     lag = figure(test, "group-lag")["data"][0]["y"]
     assert lag[-1] is None
     assert 0 not in lag
@@ -235,7 +235,7 @@ def test_a_group_is_compared_with_what_is_usual_and_with_the_day_before(
     assert next(one for one in test.metric if one.label == "Lag").delta == "usually 43"
     (said,) = [one.value for one in test.caption if "Unusual hours" in one.value]
     assert "700, usually 43" in said
-    assert said.endswith("; 1 more")
+    assert said.endswith("; 1 more.")
     arriving = next(one for one in test.metric if one.label == "Arriving")
     assert arriving.delta == "usually 43/s"
     assert names(test, "group-flow")[0] == "usual"
