@@ -191,6 +191,8 @@ def _newest(rows: pl.DataFrame) -> datetime | None:
 def _filled(table: Table, written: pl.DataFrame, since: datetime) -> list[pl.DataFrame]:
     """Return the polls from a moment on, whole: all of them, or fewer where they are too many."""
     polls = _times(written.filter(pl.col("observed_at") >= since))
+    if not polls:  # what was written last is older, such as after collectors were away
+        return []
     series = written.select(pl.struct(table.series).n_unique()).item()
     kept = _kept_polls(polls, series * len(polls), polls[-1] - polls[0])
     if len(kept) == len(polls):

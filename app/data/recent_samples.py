@@ -174,6 +174,8 @@ def why_no_rate(
             f"Rates are not known yet: they take {polls} polls{over}. The last minutes have "
             f"{read.len()}: collectors were away, or it is new."
         )
+    if samples["observed_at"].max() != last:
+        return "Rates are not known: the newest polls could not read the offsets."
     return (
         "Rates are not known: between polls offsets could not be read or went back, or polls are "
         "missing."

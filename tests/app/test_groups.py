@@ -21,11 +21,15 @@ from app.style.theme import LIGHT
 from config.load import load
 from lake.schemas.tables import (
     CHANGES,
+    GROUP_OFFSETS,
+    GROUPS,
     LAG_ANOMALIES,
+    PARTITIONS,
     SEASONALITY,
 )
 from lake.storage.append import conform
 from lake.storage.store import Lake
+from tests.app import generated
 from tests.app.conftest import NOW
 from tests.app.figures import figure, metric, names
 from tests.app.test_pages import calm, texts
@@ -153,10 +157,32 @@ def test_what_is_unknown_says_why_and_is_not_zero(open_page: Open, filled: Path)
     assert metric(test, "Members") == "unknown"
     assert "its coordinator, broker 2, does not answer" in texts(test)
     assert "The members could not be read" in texts(test)
-    assert "Rates are not known: no poll of the last minutes could read" in texts(test)
     lag = figure(test, "group-lag")["data"][0]["y"]
     assert lag[-1] is None
     assert 0 not in lag
+
+
+def test_rates_of_what_was_polled_once_say_what_they_take(
+    open_page: Open, filled: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(filled, tmp_path / "new"))
+    settings = load(folder / "headroom.yaml")
+    lake = Lake(settings.lake)
+    for table in (GROUPS, GROUP_OFFSETS, PARTITIONS):
+        newest = lake.latest(table, cluster=CLUSTER, now=NOW, within=timedelta(minutes=5))
+        of = "topic" if table is PARTITIONS else "group"
+        some = newest.filter(pl.col(of) == ("orders" if of == "topic" else "payments"))
+        renamed = [name for name in ("group", "topic") if name in some.columns]
+        lake.append(table, some.with_columns(pl.lit("new").alias(name) for name in renamed))
+    generated.evaluate(settings, NOW)
+    group = open_page(folder, "group", group="new")
+    calm(group)
+    assert metric(group, "Arriving") == "unknown"
+    assert "Rates are not known yet: they take 3 polls over 1 min. The last minutes" in texts(group)
+    topic = open_page(folder, "topic", topic="new")
+    calm(topic)
+    assert metric(topic, "Arriving") == "unknown"
+    assert "Rates are not known yet: they take 2 polls. The last minutes have 1:" in texts(topic)
 
 
 def test_missing_samples_stay_a_gap(open_page: Open, filled: Path) -> None:
@@ -238,7 +264,7 @@ def test_a_group_is_compared_with_what_is_usual_and_with_the_day_before(
     assert next(one for one in test.metric if one.label == "Lag").delta == "usually 43"
     (said,) = [one.value for one in test.caption if "Unusual hours" in one.value]
     assert "700, usually 43" in said
-    assert said.endswith("; 1 more")
+    assert said.endswith("; 1 more.")
     arriving = next(one for one in test.metric if one.label == "Arriving")
     assert arriving.delta == "usually 43/s"
     assert names(test, "group-flow")[0] == "usual"

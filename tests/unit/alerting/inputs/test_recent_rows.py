@@ -244,6 +244,15 @@ def test_a_table_that_is_made_anew_is_read_anew(tmp_path: Path) -> None:
             assert_same(recent.frames("c", now.timestamp()), full, number)
 
 
+def test_who_begins_while_collectors_are_away_reads_nothing(tmp_path: Path) -> None:
+    lake = Lake(LakeSettings(uri=str(tmp_path)))
+    *_, (_, last) = steps(lake, 3, 4)
+    later = last + timedelta(minutes=12)  # their rows may still stand for polls, and none came
+    found = RecentRows(lake).frames("c", later.timestamp())
+    assert not found.errors
+    assert found.rows(GROUP_OFFSETS).is_empty()
+
+
 def test_a_table_that_cannot_be_read_is_said_and_read_again(tmp_path: Path) -> None:
     lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
     recent = RecentRows(lake)

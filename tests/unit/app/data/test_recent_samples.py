@@ -217,6 +217,7 @@ def test_dead_letters_arrive_by_the_growth_of_their_log() -> None:
         ),
         pytest.param([0, 10, 20], [5, 6, 7], "The last minutes have 3:", id="too short"),
         pytest.param([0, 15, 30], [None] * 3, "no poll of the last minutes could read", id="none"),
+        pytest.param([0, 60, 90, 99], [5, 6, 7, None], "the newest polls could not", id="no more"),
         pytest.param([0, 60, 120], [5, 4, 3], "could not be read or went back", id="went back"),
     ],
 )
