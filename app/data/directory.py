@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import polars as pl
 import streamlit as st
@@ -52,7 +53,6 @@ def _each(view: View) -> Iterator[pl.DataFrame]:
         ),
         (DEAD_LETTERS, "dead letters", pl.col("name"), pl.col("source"), "dead_letters", "name"),
         (CONNECTORS, "connector", pl.col("connector"), pl.col("state"), "connect", ""),
-        (QUEUES, "queue", pl.col("queue"), pl.col("vhost"), "queues", ""),
     ):
         try:
             is_present = table.layer == "current"
@@ -67,8 +67,26 @@ def _each(view: View) -> Iterator[pl.DataFrame]:
             pl.lit(parameter).alias("parameter"),
             (name.cast(pl.String) if parameter else name_only).alias("value"),
         ).unique(maintain_order=True)
+    yield _queues(view)
     yield _alerts(view)
     yield _rules(view)
+
+
+def _queues(view: View) -> pl.DataFrame:
+    """Return the queues of each RabbitMQ, which is a cluster of its own."""
+    found: set[tuple[str, ...]] = set()
+    for server in view.settings.rabbitmq:
+        if not view.viewer.sees(server.name):
+            continue
+        try:
+            rows = queries.newest(replace(view, cluster=server.name), QUEUES)
+        except LakeError:
+            continue  # pages say what cannot be read
+        found.update(
+            ("queue", queue, vhost or "", "queues", "rabbitmq", server.name)
+            for queue, vhost in rows.select("queue", "vhost").iter_rows()
+        )
+    return _rows(sorted(found))
 
 
 def _alerts(view: View) -> pl.DataFrame:

@@ -69,7 +69,7 @@ def draw(view: View, pages: dict[str, list[st.Page]]) -> None:
         # What is typed is asked long after the page was drawn.
         known = pl.concat([own, directory.entries(view.anew())])
         matching = directory.found(known, asked)
-        hits = [_hit(row, view) for row in matching.head(directory.SHOWN).iter_rows(named=True)]
+        hits = [hit(row, view) for row in matching.head(directory.SHOWN).iter_rows(named=True)]
         if matching.is_empty():
             note = f"Nothing of {view.cluster} has a name with “{asked}”."
         elif matching.height > len(hits):
@@ -91,7 +91,8 @@ def draw(view: View, pages: dict[str, list[st.Page]]) -> None:
     )
 
 
-def _hit(row: dict[str, str], view: View) -> dict[str, Any]:
+def hit(row: dict[str, str], view: View) -> dict[str, Any]:
+    """Return a row of the directory as the box lists it, with its address."""
     parameters = {row["parameter"]: row["value"]} if row["parameter"] else {}
     return {
         "kind": row["kind"],
