@@ -204,7 +204,9 @@ left_side, right_side = reversed(sides) if view.is_phone else sides
 low = 150 if view.is_phone else 210
 levels, short_retention = [(f"objective {duration(objective)}", objective)], ""
 with components.guarded():
-    kept, read = kept_by_topic(present.rows(view, TOPIC_STATUS)), row["topics"] or ()
+    read = row["topics"] or ()
+    of_read = present.rows(view, TOPIC_STATUS).filter(pl.col("topic").is_in(list(read)))
+    kept = kept_by_topic(of_read)
     levels += view_model.retention_level(kept, read)
     short_retention = deleted_within_objective(objective, kept, read)
 with components.guarded():
