@@ -296,7 +296,7 @@ class VisibleLake(Lake):
         until: datetime | None,
         cluster: str | None,
     ) -> pl.DataFrame:
-        """Return rows as they lie in the files; the newest ones of a few series are kept.
+        """Return rows as they lie in the files; the newest ones of few series are kept.
 
         A page is drawn again at each poll: of a hundred files, only the new ones are opened then.
         """
@@ -306,9 +306,10 @@ class VisibleLake(Lake):
                 table, predicates, columns, since=first, until=end, cluster=cluster
             )
 
-        is_few = bool(predicates) and all(is_of_series(table, one) for one in predicates)
+        # Of all series, as of a few: what turns out to be too much is not kept.
+        is_of_whole_series = all(is_of_series(table, one) for one in predicates)
         is_over = until is not None and until < datetime.now(UTC)
-        handle = None if since is None or is_over or not is_few else self.handle(table)
+        handle = None if since is None or is_over or not is_of_whole_series else self.handle(table)
         if handle is None or since is None:
             return whole(since, until)
         actions = self.files_of(table, handle)

@@ -213,7 +213,9 @@ left_side, right_side = reversed(sides) if view.is_phone else sides
 low = 150 if view.is_phone else 210
 levels, short_retention = lag_levels.levels(objective, {}, ()), ""
 with components.guarded():
-    kept, read = kept_by_topic(present.rows(view, TOPIC_STATUS)), row["topics"] or ()
+    read = row["topics"] or ()
+    of_read = present.rows(view, TOPIC_STATUS).filter(pl.col("topic").is_in(list(read)))
+    kept = kept_by_topic(of_read)
     levels = lag_levels.levels(objective, kept, read)
     short_retention = deleted_within_objective(objective, kept, read)
 with components.guarded():

@@ -38,7 +38,10 @@ topic, heading = components.chosen(
 found = known.row(by_predicate=pl.col("topic") == topic, named=True)
 samples_of = PARTITIONS.empty
 with components.guarded():
-    samples_of = queries.recent_of(view, PARTITIONS, "topic", topic, _RATES_OVER)
+    # Charts are drawn from more: it is read once.
+    samples_of = queries.recent_of(view, PARTITIONS, "topic", topic).filter(
+        pl.col("observed_at") >= view.now - _RATES_OVER
+    )
 hot = found["hot_partitions"] or []
 newest = at_newest_poll(samples_of)
 brokers = newest["replicas"].explode().drop_nulls().unique().to_list()

@@ -15,7 +15,7 @@ from app.data.visible_lake import VisibleLake
 from bench.support.samples import CLUSTER, INTERVAL_SECONDS, Collector, Workload
 from config.settings import LakeSettings
 from lake.schemas.model import Table
-from lake.schemas.tables import GROUP_OFFSETS, GROUPS, PARTITIONS
+from lake.schemas.tables import COLLECTIONS, GROUP_OFFSETS, GROUPS, PARTITIONS
 from lake.storage.store import Lake
 from tests.support import compact
 
@@ -40,6 +40,7 @@ QUESTIONS: list[tuple[Table, list[pl.Expr]]] = [
     (GROUP_OFFSETS, [GROUP, pl.col("lag") >= 0]),
     (PARTITIONS, [TOPIC]),
     (GROUPS, [GROUP]),
+    (COLLECTIONS, []),
 ]
 
 
@@ -107,7 +108,7 @@ def test_rows_stand_once_after_a_compaction(settings: LakeSettings, collector: C
         collector.poll()
     assert all(is_whole(*question) for question in QUESTIONS)
     collector.poll()
-    for table in (GROUP_OFFSETS, PARTITIONS, GROUPS):
+    for table in (GROUP_OFFSETS, PARTITIONS, GROUPS, COLLECTIONS):
         compact(collector.lake, table)
     assert all(is_whole(*question) for question in QUESTIONS)
     collector.poll()
