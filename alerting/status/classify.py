@@ -83,7 +83,7 @@ def _lost(found: Measurement) -> StatusDecision | None:
     before_window = overtaken is None or overtaken.messages < lost
     window = f"in the last {duration(found.span_seconds)}"
     when = "since its last commit" if before_window else window
-    text = f"{messages(lost)} lost {when}: retention deleted what the group had not committed"
+    text = f"{messages(lost)} lost to retention {when}"
     if overtaken is not None and overtaken.times > 1 and not before_window:
         text += f", the most of {overtaken.times} times"
     return StatusDecision(

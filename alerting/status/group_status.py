@@ -293,10 +293,9 @@ def _group_sentence(
         case Status.LOSING_DATA:
             lost = {one.name: float(one.numbers.lost_messages or 0) for one in alike}
             return (
-                f"{messages(numbers.lost_messages or 0)} lost "
+                f"{messages(numbers.lost_messages or 0)} lost to retention "
                 f"{on_partitions(lost, len(deciding))}, in the last "
-                f"{duration(rules.window_seconds)} or since the last commit: retention "
-                f"deleted what the group had not committed{missing}."
+                f"{duration(rules.window_seconds)} or since the last commit{missing}."
             )
         case Status.UNKNOWN:
             return f"{worst.reason.rstrip('.')}; on {of_all}, such as {where}."

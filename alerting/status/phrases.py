@@ -86,7 +86,8 @@ _STANDS_OUT = 2.0
 def on_partitions(amounts: Mapping[str, float], number: int) -> str:
     """Say on which partitions something is: the one with most, or ``evenly`` where none has.
 
-    ``on 3 of 12 partitions, most on orders-3``, ``evenly on all 12 partitions``.
+    ``on 3 of 12 partitions, most on orders-3``, ``on orders-3, 1 of 12 partitions`` or
+    ``evenly on all 12 partitions``.
 
     Args:
         amounts: How much is on each partition that it is on, by the partition's name.
@@ -96,7 +97,9 @@ def on_partitions(amounts: Mapping[str, float], number: int) -> str:
     others = [amount for name, amount in amounts.items() if name != most]
     every = plural(number, "partition")
     some = f"{len(amounts)} of {every}"
-    if not others or (amounts[most] > 0 and amounts[most] >= _STANDS_OUT * median(others)):
+    if not others:
+        return f"on {most}, {some}"
+    if amounts[most] > 0 and amounts[most] >= _STANDS_OUT * median(others):
         return f"on {some}, most on {most}"
     if len(amounts) < number:
         return f"evenly on {some}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any
@@ -192,6 +193,7 @@ def items(
         names = [row_id(row) for row in about.iter_rows(named=True)]
         advice, *further = [from_row(row) for row in about.iter_rows(named=True)]
         newer = older.get(names[0])
+        deadline = deadlines.get(advice.subject) if advice.subject_kind is Subject.GROUP else None
         found.append(
             Item(
                 id=names[0],
@@ -199,10 +201,8 @@ def items(
                 what=advice.subject,
                 when=f"{word} {clock(about[at][0], zone, now=now)}",
                 why=_why(advice, newer) if withdrawn is None else withdrawn[names[0]],
-                until=_until(deadlines.get(advice.subject), now)
-                if advice.subject_kind is Subject.GROUP
-                else "",
-                step=_if_nothing(advice) if withdrawn is None else "",
+                until=_until(deadline, now),
+                step=_if_nothing(advice, beside=deadline is not None) if withdrawn is None else "",
                 link=_card_of(advice_cards.headline(advice, newer), names[0]),
                 links=[
                     _card_of(advice_cards.change(one), name)
@@ -300,8 +300,19 @@ def _cut(text: str) -> str:
     return thin(text if len(said) <= _WORDS else f"{' '.join(said[:_WORDS])} …")
 
 
-def _if_nothing(advice: Recommendation) -> str:
+_SAID_BY_DEADLINE = re.compile(
+    r"( and )?retention (may delete more|deletes) unread messages"
+    r"|the objective of [\w ]+ stays missed( and )?",
+    re.IGNORECASE,
+)
+"""What follows if nothing is done, and is less than the deadline that stands in the row."""
+
+
+def _if_nothing(advice: Recommendation, *, beside: bool) -> str:
+    """Say what follows if nothing is done; beside a deadline only what that does not say."""
     text = (advice.consequence or "").removesuffix(".").removesuffix(", at the present rates")
+    if beside:
+        text = _SAID_BY_DEADLINE.sub("", text)
     return f"Otherwise {thin(text[:1].lower() + text[1:])}" if text else ""
 
 

@@ -92,7 +92,7 @@ def test_one_hot_partition_falls_behind() -> None:
 
     assert status.status is Status.FALLING_BEHIND
     assert (
-        ", falling behind on 1 of 12 partitions, most on orders-11: 400/s arrive there, 200/s "
+        ", falling behind on orders-11, 1 of 12 partitions: 400/s arrive there, 200/s "
         "consumed" in status.reason
     )
     assert status.numbers.arrival_per_second == pytest.approx(11 * 20 + 400, rel=0.01)
@@ -106,7 +106,7 @@ def test_rates_are_of_the_partitions_that_a_sentence_is_about() -> None:
     every = group_status([one, replace(one, partition=4)])
 
     assert some.status is every.status is Status.CATCHING_UP
-    assert "; behind on 1 of 4 partitions, most on orders-3: 40/s arrive there, 80/s" in some.reason
+    assert "; behind on orders-3, 1 of 4 partitions: 40/s arrive there, 80/s" in some.reason
     assert "; behind evenly on both partitions" in every.reason
     assert ": 80/s arrive, 160/s consumed" in every.reason
 
@@ -139,7 +139,7 @@ def test_losing_data_is_worse_than_everything_else() -> None:
 
     assert status.status is Status.LOSING_DATA
     assert status.numbers.lost_messages == 7
-    assert status.reason.startswith("7 messages lost on 1 of 2 partitions")
+    assert status.reason.startswith("7 messages lost to retention on orders-1, 1 of 2 partitions")
     assert "in the last 10 min or since the last commit" in status.reason
 
 

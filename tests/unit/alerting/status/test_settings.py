@@ -23,6 +23,7 @@ REASONS = {
     "RECALL_SECONDS = 20.0": "how long is read; no status hangs on it",
     "READ_ON_SECONDS = 5.0": "how long is read; no status hangs on it",
     "MOST_RECALLED_ROWS = 2_000_000": "how much is read; no status hangs on it",
+    "LEAST_POINTS = 3": "two points make a line, whatever they are",
 }
 """Numbers that are no thresholds, by a piece of their line."""
 

@@ -197,10 +197,10 @@ def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
         "o-1: 40/s arrive, 30/s consumed.": (
             *("FALLING_BEHIND", "most on o-1: 40/s arrive, 30/s consumed."),
         ),
-        "1 min behind with 20 messages, falling behind on 1 of 4 partitions, most on o-1: 4/s "
+        "1 min behind with 20 messages, falling behind on o-1, 1 of 4 partitions: 4/s "
         "arrive there, 3/s consumed.": (
             "FALLING_BEHIND",
-            "on 1 of 4 partitions, most on o-1: 4/s arrive there, 3/s consumed.",
+            "on o-1, 1 of 4 partitions: 4/s arrive there, 3/s consumed.",
         ),
         "9 min behind with 20 messages, catching up, drained in 3 min; behind on 4 of 4 "
         "partitions, most on o-1: 1/s arrive, 2/s consumed.": (

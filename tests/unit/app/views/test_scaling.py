@@ -136,6 +136,31 @@ def test_the_urgent_rows_are_in_the_order_of_their_deadlines() -> None:
     assert decisions.soonest_first(rows.clear(), deadlines, NOW).is_empty()
 
 
+@pytest.mark.parametrize(
+    ("consequence", "beside_a_deadline"),
+    [
+        (
+            "The objective of 5 min is missed in 9 min and retention deletes unread messages",
+            "Otherwise the objective of 5 min is missed in 9 min",
+        ),
+        ("The objective of 5 min stays missed and retention deletes unread messages", ""),
+        ("Retention may delete more unread messages", ""),
+        ("The backlog of orders-3 grows", "Otherwise the backlog of orders-3 grows"),
+    ],
+)
+def test_beside_a_deadline_stands_what_it_does_not_say(
+    consequence: str, beside_a_deadline: str
+) -> None:
+    late = facts(six(arrival=constant(100.0), capacity=constant(60.0), warm_up=0.0))
+    advice = replace(advice_on(late)[0], consequence=f"{consequence}, at the present rates.")
+    rows = recommendation_frame(recommendation_rows([advice], at=NOW))
+    at = {late.group: NOW + timedelta(hours=2)}
+    (alone,) = decisions.items(rows, {}, picked=None, now=NOW, zone=UTC)
+    (beside,) = decisions.items(rows, at, picked=None, now=NOW, zone=UTC)
+    assert alone.step == f"Otherwise {consequence[0].lower()}{consequence[1:]}"
+    assert beside.step == beside_a_deadline
+
+
 def test_a_subject_has_one_row_and_its_further_advice_is_counted_there() -> None:
     late = facts(
         six(arrival=constant(100.0), capacity=constant(60.0), backlog=60_000, warm_up=0.0),
