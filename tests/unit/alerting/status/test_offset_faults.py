@@ -47,7 +47,7 @@ def test_losing_data_counts_what_was_lost() -> None:
 
     assert status.status is Status.LOSING_DATA
     assert status.numbers.lost_messages == 1204
-    assert status.reason.startswith("1,204 messages lost in the last 10 min: retention")
+    assert status.reason.startswith("1,204 messages lost to retention in the last 10 min")
     assert status.since == START + 300
 
 
@@ -61,7 +61,7 @@ def test_loss_that_the_next_commit_hides_still_counts() -> None:
 
     assert status.status is Status.LOSING_DATA
     assert status.numbers.lost_messages == 290
-    assert status.reason.startswith("290 messages lost in the last 10 min")
+    assert status.reason.startswith("290 messages lost to retention in the last 10 min")
     assert status.reason.endswith(", the most of 2 times.")
     assert status.since == START + 300
     assert not status.began_before_window
@@ -77,7 +77,7 @@ def test_what_is_lost_step_by_step_adds_up_until_the_group_commits() -> None:
     status = partition_status(changed(window(capacity=constant(98.0), poll=5.0), overtaken))
 
     assert status.numbers.lost_messages == 400, "and not the largest step"
-    assert status.reason.endswith("had not committed."), "one time"
+    assert status.reason.endswith("in the last 10 min."), "one time"
     assert status.since == START + 300
 
 
@@ -89,7 +89,7 @@ def test_a_loss_from_before_the_window_is_since_the_last_commit() -> None:
 
     status = partition_status(found)
 
-    assert status.reason.startswith("1,204 messages lost since its last commit: retention")
+    assert status.reason.startswith("1,204 messages lost to retention since its last commit")
     assert status.began_before_window
 
 
