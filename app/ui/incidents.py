@@ -150,20 +150,19 @@ def in_order(found: Iterable[Incident], now: datetime) -> list[Incident]:
     """Return what is open in the order of lists: what somebody is to act on first.
 
     What recovers comes after all that fires, and what is pending last; among these the worst comes
-    first. Among its like comes first what is lost now, then the nearest deadline, then what has
-    none. A missing broker, which explains more than any list can fold under it, and what is newer
-    come before others that are as urgent.
+    first. Among its like comes first a missing broker, after which one more fault may stop all;
+    then what is lost now, then the nearest deadline, then what has none, and of these the newest.
     """
     return sorted(found, key=lambda one: _urgency(one, now))
 
 
-def _urgency(one: Incident, now: datetime) -> tuple[int, int, int, float, bool, float, str]:
+def _urgency(one: Incident, now: datetime) -> tuple[int, int, bool, int, float, float, str]:
     cause = one.cause
     return (
         2 if one.is_pending else 1 if one.is_recovering else 0,
         SEVERITIES.index(cause.severity),
-        *_loss(one, now),
         cause.check != "broker_missing",
+        *_loss(one, now),
         -cause.began_at,
         cause.fingerprint,
     )

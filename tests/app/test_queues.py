@@ -84,7 +84,7 @@ def test_a_queue_that_grows_looks_like_it(open_page: Open, filled: Path, tmp_pat
     assert "invoices falls behind: " in texts(test).replace("\\", "")
     by_queue = test.dataframe[0].value.set_index("queue")
     assert by_queue.loc["invoices", "growth_per_second"] == pytest.approx(5.0)
-    assert by_queue.loc["invoices", "status"] == ["▲ falling behind"]
+    assert by_queue.loc["invoices", "status"] == "▲ falling behind"
     assert by_queue.loc["parcels", "growth_per_second"] == 0.0
     columns = json.loads(test.dataframe[0].proto.columns)
     assert "last five minutes" in columns["growth_per_second"]["help"]

@@ -24,7 +24,7 @@ def test_an_alert_of_a_maintenance_window_is_silenced_on_both_pages(
 ) -> None:
     monkeypatch.setattr(VisibleAlerts, "is_quiet", lambda *_: True)
     said = texts(open_page(alarmed, "alerts"))
-    found = re.search(r"(\d+) silenced", said)
+    found = re.search(r"(\d+) alerts silenced", said)
     assert found is not None and int(found[1]) > 1
     assert f"{found[1]} of {found[1]} alerts that fire are silenced" in texts(
         open_page(alarmed, "silences")

@@ -139,7 +139,7 @@ def test_a_link_to_what_is_hidden_shows_nothing_of_it(
 
 def test_counts_are_of_what_is_shown(open_page: Open, alarmed: Path, as_viewer: Any) -> None:
     as_viewer(TEAMS["shipping"][0])
-    assert "of 2 groups" in open_page(alarmed, "groups").title[0].value
+    assert "Of 2 groups" in open_page(alarmed, "groups").title[0].value
     lake = VisibleLake(load(alarmed / "headroom.yaml").lake, TEAMS["shipping"][0])
     (row,) = lake.current.read(CLUSTER_STATUS, CLUSTER).iter_rows(named=True)
     assert row["groups"] is None and row["lag"] is None and row["brokers"] == 3

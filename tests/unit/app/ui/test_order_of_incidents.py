@@ -19,7 +19,7 @@ def broken(name: str, began: float, **given: Any) -> Alert:
     return alert_of.alert(started_at=began, **of_all | given)
 
 
-def test_what_is_lost_now_comes_first_then_the_nearest_deadline_then_what_has_none() -> None:
+def test_a_missing_broker_comes_first_then_what_is_lost_now_then_the_nearest_deadline() -> None:
     now, hour = NOW.timestamp(), 3600.0
     given = [
         broken("newest", 1900.0),
@@ -33,7 +33,7 @@ def test_what_is_lost_now_comes_first_then_the_nearest_deadline_then_what_has_no
         broken("to watch", 1990.0, deadline=now + 60.0, severity=AlertSeverity.WARNING),
     ]
     assert [one.cause.what for one in in_order(incidents(given), NOW)] == [
-        *("lost now", "1 h", "1.5 h", "broker, 17 h", "broker", "newest", "a month", "to watch"),
+        *("broker, 17 h", "broker", "lost now", "1 h", "1.5 h", "newest", "a month", "to watch"),
         "mends",
     ]
 
