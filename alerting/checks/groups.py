@@ -305,8 +305,8 @@ def data_loss_deadline(given: CheckInput) -> Iterable[CheckResult]:
                 value=left,
                 may_be_worse=loss.is_unknown,
                 what=f"{key.group} loses {'more data' if is_losing else 'data soon'}",
-                detail=f"{loss.reason[0].upper()}{loss.reason[1:]}; at these rates retention "
-                f"reaches it on {part.name}.",
+                # Its rates are those of the partition, which tells first of what they are.
+                detail=f"On {part.name} {loss.reason}.",
                 # What it loses already has no time to come.
                 deadline=None if is_losing else given.frames.now + left,
                 cause=words.cause or "It is nearly as late as retention is long.",
