@@ -63,24 +63,31 @@ def _certainty(one: Alert) -> int:
 
 
 def symptoms_now(one: Incident) -> str:
-    """Say how many symptoms go on: ``5 symptoms now, and 2 pending``; nothing where none does."""
+    """Say how many symptoms go on: ``5 symptoms now, and 2 pending``; nothing where none does.
+
+    Where none fires: ``2 symptoms pending``. Tables of the present have none that are over.
+    """
     found = counted(one.symptoms)
     if not found.now and not found.pending:
         return ""
-    return _listed([f"{_number(found.now)} now"], [(found.pending, "pending")])
+    if not found.now:
+        return f"{count(found.pending, 'symptom')} pending"
+    return _listed([f"{count(found.now, 'symptom')} now"], [(found.pending, "pending")])
 
 
 def symptoms_in_all(one: Incident) -> str:
     """Say how many symptoms an incident has had: ``7 symptoms, and 3 that never fired``.
 
-    Of one that goes on, how many do: ``7 symptoms, 5 of them now, and 2 pending``. Nothing where it
-    has had none.
+    Of one that goes on, how many do: ``7 symptoms, 5 of them now, and 2 pending``. Where none
+    fired: ``3 symptoms, none fired``. Nothing where it has had none.
     """
     found = counted(one.symptoms)
     if not one.symptoms:
         return ""
-    said = [_number(found.fired)]
-    if one.ended_at is None and found.fired:
+    if not found.fired:
+        return _none_fired(found)
+    said = [count(found.fired, "symptom")]
+    if one.ended_at is None:
         if found.now == found.fired:
             said = [f"{said[0]} now"]
         else:
@@ -92,8 +99,11 @@ def symptoms_in_all(one: Incident) -> str:
     return _listed(said, beside)
 
 
-def _number(fired: int) -> str:
-    return count(fired, "symptom") if fired else "no symptom"
+def _none_fired(found: SymptomCount) -> str:
+    if not found.pending:
+        return f"{count(found.never_fired, 'symptom')}, none fired"
+    said = f"{count(found.pending, 'symptom')} pending, none has fired yet"
+    return _listed([said], [(found.never_fired, "that never fired")])
 
 
 def _listed(said: Sequence[str], beside: Iterable[tuple[int, str]]) -> str:

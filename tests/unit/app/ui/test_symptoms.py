@@ -59,7 +59,24 @@ def test_those_that_never_fired_are_in_no_number_of_symptoms() -> None:
             *("2 symptoms now, and 1 pending", "2 symptoms now, and 1 pending"),
             id="one may fire",
         ),
-        pytest.param((NEVER,), "", "no symptom, and 1 that never fired", id="one never fired"),
+        pytest.param((NEVER,), "", "1 symptom, none fired", id="one never fired"),
+        pytest.param(
+            (PENDING,),
+            *("1 symptom pending", "1 symptom pending, none has fired yet"),
+            id="none has fired yet",
+        ),
+        pytest.param(
+            (PENDING, NEVER),
+            "1 symptom pending",
+            "1 symptom pending, none has fired yet, and 1 that never fired",
+            id="one may fire, one did not",
+        ),
+        pytest.param(
+            (OVER, PENDING),
+            "1 symptom pending",
+            "1 symptom, none of them now, and 1 pending",
+            id="one is over, one may fire",
+        ),
         pytest.param(
             EVERY,
             "2 symptoms now, and 1 pending",
