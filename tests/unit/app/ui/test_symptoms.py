@@ -12,10 +12,11 @@ import pytest
 from alerting.current.rows import alert_rows
 from alerting.inputs.frames import Frames
 from alerting.rules.lifecycle import Alert, State
+from alerting.rules.model import AlertSeverity
 from app.data.context import View
 from app.ui.incident_list import items, timeline_rows
 from app.ui.incidents import Incident, incidents, of_rows
-from app.ui.symptoms import SymptomCount, counted, lines_in_all, lines_now
+from app.ui.symptoms import SymptomCount, counted, each_once, lines_in_all, lines_now, symptoms_of
 from app.ui.symptoms import symptoms_in_all as in_all
 from app.ui.symptoms import symptoms_now as now
 from app.views.incident.view_model import sentence
@@ -114,6 +115,25 @@ def test_what_rules_say_alike_or_comes_back_is_one_symptom() -> None:
     assert counted((past, present, other)) == SymptomCount(fired=2, now=2)
     one = Incident(cause=BROKER, symptoms=(never, past, present))
     assert lines_in_all(one) == ["present: present"]
+
+
+def test_what_is_open_is_as_many_things_as_causes_and_symptoms() -> None:
+    """Given two rules of one thing, then the worst of them stands for it, symptom or cause."""
+
+    def losses(group: str, **given: Any) -> list[Alert]:
+        labels = {"cluster": "c", "group": group}
+        of_all = {"check": "data_loss_deadline", "labels": labels, "state": State.FIRING} | given
+        return [
+            alert(f"{group} {severity}", BEGAN + later, severity=severity, **of_all)
+            for later, severity in enumerate((AlertSeverity.CRITICAL, AlertSeverity.WARNING))
+        ]
+
+    every = [BROKER, symptom("a"), *losses("held", inhibited_by="broker"), *losses("alone")]
+    once = each_once(every)
+    assert {one.fingerprint for one in once} == {"broker", "a", "held critical", "alone critical"}
+    found = incidents(every)
+    assert len(once) == len(found) + sum(counted(symptoms_of(one)).now for one in found)
+    assert [now(one) for one in found] == ["", "2 symptoms now"]
 
 
 def test_lists_tell_what_goes_on_and_what_is_over_tells_all() -> None:
