@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from alerting.rules.lifecycle import SETTLE_SECONDS, Alert, State
-from alerting.rules.model import SEVERITIES, AlertSeverity, worst
+from alerting.rules.model import SEVERITIES, worst
 from alerting.status.descriptions import WAIT_STEP
 
 OVER_STEP = "It is over; wait until its symptoms have ended."
@@ -25,16 +25,16 @@ never fire does not keep a cause open."""
 def as_listed(alerts: Iterable[Alert]) -> list[Alert]:
     """Return alerts as lists show them.
 
-    - What only has to wait is to watch. Data that is about to be lost has an alert of its own.
     - That a group will lose data, or misses its objective, follows from what is wrong with it, and
       so from what that follows from.
-    - Each row above data that will be lost has the earliest deadline, and is as severe as the worst
-      alert of it that fires.
-    - A cause that is over, or recovers, is as severe as the worst symptom that goes on.
+    - A row is as severe as the worst alert of it that fires, and as its cause was: what was urgent
+      is shown so while it goes on.
+    - Each row above data that will be lost has the earliest deadline; where its cause only has to
+      wait, its step is that of what is about to be lost.
     - A row is pending only if all of it is, and recovers only if nothing of it goes on.
     - What is over is named by what it was, and as severe as it was.
     """
-    listed = [_calm(alert) for alert in alerts]
+    listed = [as_it_was(one) if one.state is State.RESOLVED else one for one in alerts]
     newest = _newest(listed)
     leading: dict[tuple[str, str], list[Alert]] = {}
     for alert in listed:
@@ -61,15 +61,8 @@ def as_it_was(alert: Alert) -> Alert:
     was = alert.before_mending
     if was is None:
         return alert
-    return replace(alert, severity=was.severity, what=was.what, detail=was.detail, step=was.step)
-
-
-def _calm(alert: Alert) -> Alert:
-    if alert.state is State.RESOLVED:
-        return as_it_was(alert)
-    if alert.step != WAIT_STEP or alert.severity is not AlertSeverity.CRITICAL:
-        return alert
-    return replace(alert, severity=AlertSeverity.WARNING)
+    severity = worst((alert.severity, was.severity))
+    return replace(alert, severity=severity, what=was.what, detail=was.detail, step=was.step)
 
 
 def _newest(alerts: Iterable[Alert]) -> dict[str, Alert]:
@@ -78,9 +71,7 @@ def _newest(alerts: Iterable[Alert]) -> dict[str, Alert]:
 
 def _leads(alert: Alert, newest: Mapping[str, Alert]) -> bool:
     """Return whether what else is wrong with the group of an alert may stand under it."""
-    # What catches up leads nothing: its step would not help.
-    is_waiting = alert.step == WAIT_STEP and alert.state is not State.RESOLVED
-    if "group" not in alert.labels or is_waiting:
+    if "group" not in alert.labels:
         return False
     if alert.inhibited_by is None:
         return alert.check in _LEADING
@@ -150,15 +141,21 @@ def _with_symptoms(alert: Alert, symptoms: Sequence[Alert]) -> Alert:
     is_mended = is_over or (alert.is_recovering and any(map(_fires, going_on)))
     checks = _LED if alert.check in _LEADING else {_LOSS}
     led = [*([] if is_over else [alert]), *(one for one in going_on if one.check in checks)]
-    told = (going_on or symptoms) if is_mended else led
-    fires = [one for one in told if one.state is not State.PENDING or alert.state is one.state]
+    fires = [one for one in symptoms if one.state is not State.PENDING or alert.state is one.state]
     return replace(
         alert,
-        severity=worst(one.severity for one in fires or [alert]),
-        step=OVER_STEP if is_over else alert.step,
+        severity=worst(one.severity for one in (alert, *fires)),
+        step=OVER_STEP if is_over else _step(alert, led),
         deadline=min((one.deadline for one in led if one.deadline is not None), default=None),
         recovering_since=None if is_mended else alert.recovering_since,
     )
+
+
+def _step(alert: Alert, led: Sequence[Alert]) -> str:
+    """Return what to do: where a cause only has to wait, what helps against what it leads to."""
+    if alert.step != WAIT_STEP:
+        return alert.step
+    return next((one.step for one in led if _fires(one) and one.step != WAIT_STEP), alert.step)
 
 
 def _fires(alert: Alert) -> bool:

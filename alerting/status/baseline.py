@@ -53,6 +53,7 @@ class Waiting:
             could not be read and times without members do not count.
         last_advance_at: Last sample in which the committed offset had grown.
         was_away: Whether the group had no members meanwhile.
+        back_at: First sample with members since it had none last; None: it did not come back.
         was_rebalancing: Whether it shared out its partitions meanwhile.
         returns: How often members came back meanwhile, and committed nothing. From the second
             time on it is no restart, and times without members count as well.
@@ -68,6 +69,7 @@ class Waiting:
     seconds: float = 0.0
     last_advance_at: float | None = None
     was_away: bool = False
+    back_at: float | None = None
     was_rebalancing: bool = False
     pauses: Pauses = Pauses()
     resumed_at: float | None = None
@@ -166,6 +168,7 @@ def waiting_of(
         seconds=trail.seconds + (trail.away_seconds if _is_crashing(trail.returns) else 0.0),
         last_advance_at=last_advance,
         was_away=trail.was_away,
+        back_at=trail.back_at,
         was_rebalancing=trail.was_rebalancing,
         pauses=pauses,
         resumed_at=resumed_at,
@@ -182,6 +185,7 @@ class _Trail:
     seconds: float = 0.0
     away_seconds: float = 0.0
     was_away: bool = False
+    back_at: float | None = None
     was_rebalancing: bool = False
     returns: int = 0
     newest: tuple[float, bool] | None = None
@@ -204,6 +208,7 @@ class _Trail:
                 self.seconds += step
             if was_away and not away:
                 self.returns += 1
+                self.back_at = sample.at
         self.newest = sample.at, away
         self.was_away = self.was_away or away
         self.was_rebalancing = self.was_rebalancing or plain_state(sample.state) in REBALANCING

@@ -232,7 +232,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
         return StatusDecision(
             status=Status.CATCHING_UP,
             reason=f"Members are back, no commit yet: {messages(lag)} wait.",
-            since=waiting.since,
+            since=waiting.back_at,
         )
     keeps_up = StatusDecision(
         status=Status.OK,

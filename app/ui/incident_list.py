@@ -25,7 +25,14 @@ from app.ui.alert_list import (
 )
 from app.ui.browser.items import Item, Target
 from app.ui.incidents import DEADLINE_SHOWN, Incident, last_end, mended_at, never_fired
-from app.ui.symptoms import counted, lines_in_all, lines_now, symptoms_in_all, symptoms_now
+from app.ui.symptoms import (
+    counted,
+    lines_in_all,
+    lines_now,
+    symptoms_in_all,
+    symptoms_now,
+    symptoms_of,
+)
 
 
 def numbers(found: Sequence[Incident]) -> str:
@@ -226,7 +233,7 @@ def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:
     for one in found:
         cause = one.cause
         rows.append(_bar(cause.what, _drawn_as([cause]), cause.began_at, mended_at(cause), now))
-        if fired := [each for each in one.symptoms if not never_fired(each)]:
+        if fired := [each for each in symptoms_of(one) if not never_fired(each)]:
             first = min(each.began_at for each in fired)
             label = f"  ↳ {count(counted(fired).fired, 'symptom')} of {cause.what}"
             rows.append(_bar(label, _drawn_as(fired), first, last_end(fired), now))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from alerting.rules.folding import as_it_was
 from alerting.rules.lifecycle import Alert, State
+from alerting.rules.model import SEVERITIES
 from app.style.format import count, thin
 from app.ui.incidents import Incident, is_before, never_fired
 
@@ -30,6 +31,11 @@ class SymptomCount:
     never_fired: int = 0
 
 
+def symptoms_of(one: Incident) -> list[Alert]:
+    """Return what follows from a cause: not what another rule says of the cause itself."""
+    return [each for each in one.symptoms if _thing(each) != _thing(one.cause)]
+
+
 def counted(symptoms: Iterable[Alert]) -> SymptomCount:
     """Count symptoms: the one answer to how many an incident has, on all pages."""
     once = each_once(symptoms)
@@ -46,14 +52,26 @@ def counted(symptoms: Iterable[Alert]) -> SymptomCount:
 def each_once(symptoms: Iterable[Alert]) -> list[Alert]:
     """Return an alert for each thing that is wrong: rules may say the same, and it may come back.
 
-    It is one that fires, else one that fired, else one that is pending; of these the newest.
+    It is one that fires, else one that fired, else one that is pending; of these the worst, and
+    then the newest.
     """
-    found: dict[tuple[str, frozenset[tuple[str, str]]], Alert] = {}
+    found: dict[_Thing, Alert] = {}
     for one in sorted(symptoms, key=lambda one: one.began_at):
-        thing = one.check, frozenset(one.labels.items())
-        if thing not in found or _certainty(one) >= _certainty(found[thing]):
+        thing = _thing(one)
+        if thing not in found or _weight(one) >= _weight(found[thing]):
             found[thing] = one
     return list(found.values())
+
+
+_Thing = tuple[str, frozenset[tuple[str, str]]]
+
+
+def _thing(one: Alert) -> _Thing:
+    return one.check, frozenset(one.labels.items())
+
+
+def _weight(one: Alert) -> tuple[int, int]:
+    return _certainty(one), -SEVERITIES.index(one.severity)
 
 
 def _certainty(one: Alert) -> int:
@@ -63,37 +81,48 @@ def _certainty(one: Alert) -> int:
 
 
 def symptoms_now(one: Incident) -> str:
-    """Say how many symptoms go on: ``5 symptoms now, and 2 pending``; nothing where none does."""
-    found = counted(one.symptoms)
+    """Say how many symptoms go on: ``5 symptoms now, and 2 pending``; nothing where none does.
+
+    Where none fires: ``2 symptoms pending``. Tables of the present have none that are over.
+    """
+    found = counted(symptoms_of(one))
     if not found.now and not found.pending:
         return ""
-    return _listed([f"{_number(found.now)} now"], [(found.pending, "pending")])
+    if not found.now:
+        return f"{count(found.pending, 'symptom')} pending"
+    return _listed([f"{count(found.now, 'symptom')} now"], [(found.pending, "pending")])
 
 
 def symptoms_in_all(one: Incident) -> str:
     """Say how many symptoms an incident has had: ``7 symptoms, and 3 that never fired``.
 
-    Of one that goes on, how many do: ``7 symptoms, 5 of them now, and 2 pending``. Nothing where it
-    has had none.
+    Of one that goes on, how many do: ``7 symptoms, 5 of them now, and 2 pending``. Where none
+    fired: ``3 symptoms, none fired``. Nothing where it has had none.
     """
-    found = counted(one.symptoms)
-    if not one.symptoms:
+    symptoms = symptoms_of(one)
+    found = counted(symptoms)
+    if not symptoms:
         return ""
-    said = [_number(found.fired)]
-    if one.ended_at is None and found.fired:
+    if not found.fired:
+        return _none_fired(found)
+    said = [count(found.fired, "symptom")]
+    if one.ended_at is None:
         if found.now == found.fired:
             said = [f"{said[0]} now"]
         else:
             said.append(f"{found.now or 'none'} of them now")
-    before = counted(each for each in one.symptoms if is_before(one.cause, each)).fired
+    before = counted(each for each in symptoms if is_before(one.cause, each)).fired
     if before:
         said.append(f"{before} of them from before")
     beside = [(found.pending, "pending"), (found.never_fired, "that never fired")]
     return _listed(said, beside)
 
 
-def _number(fired: int) -> str:
-    return count(fired, "symptom") if fired else "no symptom"
+def _none_fired(found: SymptomCount) -> str:
+    if not found.pending:
+        return f"{count(found.never_fired, 'symptom')}, none fired"
+    said = f"{count(found.pending, 'symptom')} pending, none has fired yet"
+    return _listed([said], [(found.never_fired, "that never fired")])
 
 
 def _listed(said: Sequence[str], beside: Iterable[tuple[int, str]]) -> str:
@@ -104,12 +133,12 @@ def _listed(said: Sequence[str], beside: Iterable[tuple[int, str]]) -> str:
 
 def lines_now(one: Incident) -> list[str]:
     """Return a line for each symptom that goes on."""
-    return _lines(each for each in each_once(one.symptoms) if each.state is not State.RESOLVED)
+    return _lines(each for each in each_once(symptoms_of(one)) if each.state is not State.RESOLVED)
 
 
 def lines_in_all(one: Incident) -> list[str]:
     """Return a line for each symptom that there was."""
-    return _lines(each_once(one.symptoms))
+    return _lines(each_once(symptoms_of(one)))
 
 
 def _lines(symptoms: Iterable[Alert]) -> list[str]:

@@ -17,6 +17,7 @@ from app.ui import (
     incidents,
     open_incidents,
     routes,
+    symptoms,
     tables,
 )
 from app.ui.browser import items
@@ -51,8 +52,10 @@ if store is None:
     components.code("python -m alerting run --config headroom.yaml")
     st.stop()
 
-open_now = [alert for alert in alerts.values() if alert.state is not State.RESOLVED]
-firing = active(open_now)
+is_open = [alert for alert in alerts.values() if alert.state is not State.RESOLVED]
+firing = active(is_open)
+# Two rules may say one thing: the table and its number have it once, as the rows above do.
+open_now = symptoms.each_once(is_open)
 silenced = {alert.id for alert in firing if store.is_quiet(alert, rules.maintenance, now)}
 causes = {alert.fingerprint: alert.what for alert in alerts.values()}
 # What was resolved a moment ago still explains the symptoms that go on.
@@ -66,7 +69,10 @@ components.headline(
     escape(
         view_model.elsewhere(elsewhere)
         + alert_list.counts(
-            len(open_now), len(found), len(silenced), alert_list.rules_sentence(service)
+            len(open_now),
+            len(found),
+            sum(one.id in silenced for one in open_now),
+            alert_list.rules_sentence(service),
         )
     ),
 )

@@ -15,7 +15,7 @@ from app.style.format import count, duration, exact, short
 from app.ui.alert_list import CRITICAL, INFO, PENDING, RECOVERING, WARNING
 from app.ui.incident_list import badge_of, needs
 from app.ui.incidents import Incident
-from app.ui.symptoms import counted
+from app.ui.symptoms import counted, symptoms_of
 
 LISTED, MOST = 4, 10
 """Causes that are seen at once: so many at the least, and what is to be acted on up to so many."""
@@ -36,7 +36,7 @@ def headline(
         cluster: The row of ``cluster_status``.
         brokers_read: Whether the newest poll read the brokers: one may have gone since.
     """
-    symptoms = sum(counted(one.symptoms).now for one in found)
+    symptoms = sum(counted(symptoms_of(one)).now for one in found)
     folded = f", {count(symptoms, 'symptom')} now, folded under causes" if symptoms else ""
     detail = f"{_groups_sentence(groups)}. {_brokers_sentence(cluster, brokers_read)}{folded}."
     return needs(found), detail

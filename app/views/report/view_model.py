@@ -16,7 +16,7 @@ from app.style.format import count, duration, exact, listing, zone_name
 from app.ui import tables
 from app.ui.alert_list import EVERY_SEVERITY, at_worst, moment, severity_style
 from app.ui.incidents import Incident, mended_at, never_fired
-from app.ui.symptoms import counted
+from app.ui.symptoms import counted, symptoms_of
 from app.ui.tables import Column
 from app.ui.time_axis import how_much
 from scaling.advice.follow_up import AdviceOutcome, Followed
@@ -86,7 +86,7 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
         is_inside = one.overlaps(start.timestamp(), end.timestamp())
         if began is None or not is_inside or never_fired(one.cause):
             continue
-        cause, symptoms = as_it_was(one.cause), counted(one.symptoms)
+        cause, symptoms = as_it_was(one.cause), counted(symptoms_of(one))
         inside = min(moment(mended_at(cause)) or end, end) - max(began, start)
         if cause.began_before:
             unseen.append(cause.what)

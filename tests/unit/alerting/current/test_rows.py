@@ -295,7 +295,8 @@ def test_a_cause_that_has_just_ended_stays_above_the_symptoms_that_go_on() -> No
     found = alert_rows([broker, *topics], GROUP_STATUS.empty, READERS.empty, frames)
     assert set(found["fingerprint"]) == {"b", "t1", "t2"}
     (cause,) = found.filter(pl.col("inhibited_by").is_null()).iter_rows(named=True)
-    assert (cause["fingerprint"], cause["state"], cause["severity"]) == ("b", "resolved", "warning")
+    told = (cause["fingerprint"], cause["state"], cause["severity"])
+    assert told == ("b", "resolved", "critical")
     assert alert_rows([broker], GROUP_STATUS.empty, READERS.empty, frames).is_empty()
 
 

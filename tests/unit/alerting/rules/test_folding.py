@@ -50,7 +50,6 @@ def test_two_rules_of_one_deadline_are_one_row() -> None:
         pytest.param({"labels": {"cluster": "d", "group": "g"}}, id="another cluster"),
         pytest.param({"state": State.PENDING}, id="not certain yet"),
         pytest.param({"resolved_at": 1900.0}, id="over"),
-        pytest.param({"step": WAIT_STEP}, id="its step does not help"),
         pytest.param({"status": "falling_behind"}, id="not so bad"),
     ],
 )
@@ -106,7 +105,7 @@ def test_what_is_over_says_what_it_said_before_it_was_mended() -> None:
         "stopped", what="g is catching up", detail="9 wait.", step=WAIT_STEP, before_mending=was
     )
     (row,) = as_listed([mended])
-    assert (row.what, row.severity) == ("g is catching up", WARNING)
+    assert (row.what, row.severity) == ("g is catching up", CRITICAL)
     (over,) = as_listed([replace(mended, state=State.RESOLVED, resolved_at=3000.0)])
     assert (over.what, over.detail, over.step) == ("g stopped", "99 wait.", "Start.")
     assert over.severity is CRITICAL
@@ -124,41 +123,54 @@ def test_alerts_that_are_over_are_folded_where_they_overlapped() -> None:
     assert causes(later, lead) == as_listed([later, lead])
 
 
-def test_what_only_has_to_wait_is_to_watch_unless_data_is_soon_lost() -> None:
+def test_a_group_that_catches_up_keeps_its_row_and_how_urgent_it_was() -> None:
+    """Given data that is soon lost meanwhile, then it stays under the cause, whose step it is."""
     mends = alert("stopped", step=WAIT_STEP)
-    assert [one.severity for one in causes(mends)] == [WARNING]
-    loss = alert("data_loss_deadline")
-    assert [one.severity for one in causes(mends, loss)] == [WARNING, CRITICAL]
+    assert [(one.severity, one.step) for one in causes(mends)] == [(CRITICAL, WAIT_STEP)]
+    loss = alert("data_loss_deadline", started_at=1400.0, deadline=NEAR)
+    over = replace(loss, state=State.RESOLVED, resolved_at=1600.0)
+    missed = alert("objective_missed", step=WAIT_STEP)
+    for found, step in ((loss, loss.step), (over, WAIT_STEP)):
+        (row,) = causes(mends, missed, found)
+        assert (row.id, row.severity, row.step) == (mends.id, CRITICAL, step)
 
 
-def test_a_cause_that_is_over_is_as_severe_as_what_goes_on() -> None:
+def test_a_row_is_as_severe_as_the_worst_that_fires_of_it() -> None:
+    connector = alert("connector_failed", WARNING, labels={"cluster": "c", "connector": "sink"})
+    held = alert("stalled", inhibited_by=connector.fingerprint)
+    assert [one.severity for one in causes(connector, held)] == [CRITICAL]
+    may_fire = replace(held, state=State.PENDING)
+    assert [one.severity for one in causes(connector, may_fire)] == [WARNING]
+
+
+def test_a_cause_that_is_over_stays_as_severe_as_it_was_while_symptoms_go_on() -> None:
     broker = alert("broker_missing", labels={"cluster": "c"}, resolved_at=1900.0)
     before = alert("broker_missing", labels={"cluster": "c"}, started_at=1.0, resolved_at=2.0)
     symptom = alert("under_replicated", WARNING, inhibited_by=broker.fingerprint)
     listed = as_listed([before, broker, symptom])
-    assert [one.severity for one in listed] == [CRITICAL, WARNING, WARNING]
+    assert [one.severity for one in listed] == [CRITICAL, CRITICAL, WARNING]
     assert "wait" in listed[1].step
 
 
-def test_what_recovers_counts_for_nothing_in_the_row_of_what_goes_on() -> None:
+def test_what_recovers_leaves_a_row_its_severity_and_no_deadline() -> None:
     lead = alert("stopped", WARNING, deadline=FAR)
     mended = alert("data_loss_deadline", deadline=NEAR, recovering_since=1500.0)
     (row,) = causes(mended, lead)
-    assert (row.severity, row.deadline, row.is_recovering) == (WARNING, FAR, False)
+    assert (row.severity, row.deadline, row.is_recovering) == (CRITICAL, FAR, False)
 
 
 @pytest.mark.parametrize(
-    ("symptom", "row"),
+    ("symptom", "recovers"),
     [
-        pytest.param({}, (WARNING, False), id="goes on"),
-        pytest.param({"recovering_since": 1600.0}, (CRITICAL, True), id="recovers, too"),
-        pytest.param({"state": State.PENDING}, (CRITICAL, True), id="may never fire"),
+        pytest.param({}, False, id="goes on"),
+        pytest.param({"recovering_since": 1600.0}, True, id="recovers, too"),
+        pytest.param({"state": State.PENDING}, True, id="may never fire"),
     ],
 )
 def test_a_row_recovers_only_if_nothing_of_it_goes_on(
-    symptom: dict[str, Any], row: tuple[AlertSeverity, bool]
+    symptom: dict[str, Any], recovers: bool
 ) -> None:
     cause = alert("broker_missing", recovering_since=1500.0, labels={"cluster": "c"})
     late = alert("stalled", WARNING, inhibited_by=cause.fingerprint, **symptom)
     found = next(one for one in as_listed([late, cause]) if one.check == "broker_missing")
-    assert (found.severity, found.is_recovering) == row
+    assert (found.severity, found.is_recovering) == (CRITICAL, recovers)

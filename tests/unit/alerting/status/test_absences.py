@@ -200,6 +200,24 @@ def polled(t: float, log_end: int, committed: int, members: int) -> Sample:
     )
 
 
+def test_who_comes_back_catches_up_since_then_and_not_since_it_stopped() -> None:
+    """Given consumers that were away for three minutes and are back, then that is two dates."""
+    samples = [
+        polled(t, 100_000 + 100 * t, 100_000 + 100 * min(t, 600), 0 if 615 <= t < 795 else 3)
+        for t in range(0, 811, 15)
+    ]
+
+    def seen_until(end: int) -> PartitionWindow:
+        seen = tuple(one for one in samples if one.at <= START + end)
+        return PartitionWindow(topic="orders", partition=0, samples=seen)
+
+    stopped, back = group_status([seen_until(780)]), group_status([seen_until(810)])
+    assert (stopped.status, back.status) == (Status.STOPPED, Status.CATCHING_UP)
+    assert stopped.since is not None
+    assert stopped.since <= START + 630
+    assert back.since == START + 795
+
+
 def comes_and_goes(seconds: int, *, reads: float) -> PartitionWindow:
     """A minute without members, half a minute in which a share of what came is read."""
     samples, committed = [], 100_000

@@ -13,7 +13,7 @@ from alerting.current.rows import alert_rows
 from alerting.inputs.frames import Frames
 from alerting.rules.lifecycle import Alert, State, Told
 from alerting.rules.model import AlertSeverity
-from alerting.status.descriptions import SCALING_STEP
+from alerting.status.descriptions import SCALING_STEP, WAIT_STEP
 from app.data.context import View
 from app.style.format import unbroken
 from app.ui.alert_list import OVER_BADGE_STYLES, as_said
@@ -29,6 +29,7 @@ from app.ui.incident_list import (
 from app.ui.incidents import Incident, between, in_order, incidents, of_rows, with_rows
 from app.ui.symptoms import MOST_SYMPTOMS, limited
 from app.views.alerts.view_model import matching
+from app.views.report.view_model import incident_part
 from config.integrations import RabbitMQSettings
 from lake.schemas.current import GROUP_STATUS, READERS
 from tests import alert_of
@@ -371,8 +372,22 @@ def test_what_is_over_says_how_bad_it_was_in_grey_and_quotes_what_was_said() -> 
     assert as_said("", is_over=True) == ""
 
 
-def test_a_cause_that_is_over_while_its_symptoms_go_on_is_as_bad_as_these() -> None:
+def test_a_cause_that_is_over_while_its_symptoms_go_on_is_as_bad_as_it_was() -> None:
     cause = alert("cause", 100.0, 200.0, severity=AlertSeverity.CRITICAL)
     symptom = alert("symptom", 150.0, inhibited_by="cause", severity=AlertSeverity.WARNING)
     (found,) = incidents([cause, symptom])
-    assert badge_of(found).word == "watch"
+    assert badge_of(found).word == "act now"
+
+
+def test_what_was_urgent_stays_so_on_all_pages_while_it_catches_up(view: View) -> None:
+    """Given data that was soon lost meanwhile, then it is no incident of its own after that."""
+    urgent = {"severity": AlertSeverity.CRITICAL, "labels": {"cluster": "c", "group": "g"}}
+    was = Told(until=1500.0, severity=AlertSeverity.CRITICAL, what="g stopped", detail="", step="")
+    mends = {"check": "stopped", "step": WAIT_STEP, "before_mending": was}
+    stopped = alert("g catches up", 1000.0, state=State.FIRING, **urgent | mends)
+    loss = alert("g loses data soon", 1400.0, 1700.0, check="data_loss_deadline", **urgent)
+    (found,) = incidents([loss, stopped])
+    assert (badge_of(found).word, numbers([found])) == ("act now", "1 thing needs you now")
+    assert set(timeline_rows([found], NOW)["severity"]) == {"critical"}
+    week = incident_part([found], datetime.fromtimestamp(0.0, UTC), NOW).rows
+    assert week["severity"].to_list() == [[badge_of(found).label]]

@@ -12,10 +12,11 @@ import pytest
 from alerting.current.rows import alert_rows
 from alerting.inputs.frames import Frames
 from alerting.rules.lifecycle import Alert, State
+from alerting.rules.model import AlertSeverity
 from app.data.context import View
 from app.ui.incident_list import items, timeline_rows
 from app.ui.incidents import Incident, incidents, of_rows
-from app.ui.symptoms import SymptomCount, counted, lines_in_all, lines_now
+from app.ui.symptoms import SymptomCount, counted, each_once, lines_in_all, lines_now, symptoms_of
 from app.ui.symptoms import symptoms_in_all as in_all
 from app.ui.symptoms import symptoms_now as now
 from app.views.incident.view_model import sentence
@@ -59,7 +60,24 @@ def test_those_that_never_fired_are_in_no_number_of_symptoms() -> None:
             *("2 symptoms now, and 1 pending", "2 symptoms now, and 1 pending"),
             id="one may fire",
         ),
-        pytest.param((NEVER,), "", "no symptom, and 1 that never fired", id="one never fired"),
+        pytest.param((NEVER,), "", "1 symptom, none fired", id="one never fired"),
+        pytest.param(
+            (PENDING,),
+            *("1 symptom pending", "1 symptom pending, none has fired yet"),
+            id="none has fired yet",
+        ),
+        pytest.param(
+            (PENDING, NEVER),
+            "1 symptom pending",
+            "1 symptom pending, none has fired yet, and 1 that never fired",
+            id="one may fire, one did not",
+        ),
+        pytest.param(
+            (OVER, PENDING),
+            "1 symptom pending",
+            "1 symptom, none of them now, and 1 pending",
+            id="one is over, one may fire",
+        ),
         pytest.param(
             EVERY,
             "2 symptoms now, and 1 pending",
@@ -97,6 +115,25 @@ def test_what_rules_say_alike_or_comes_back_is_one_symptom() -> None:
     assert counted((past, present, other)) == SymptomCount(fired=2, now=2)
     one = Incident(cause=BROKER, symptoms=(never, past, present))
     assert lines_in_all(one) == ["present: present"]
+
+
+def test_what_is_open_is_as_many_things_as_causes_and_symptoms() -> None:
+    """Given two rules of one thing, then the worst of them stands for it, symptom or cause."""
+
+    def losses(group: str, **given: Any) -> list[Alert]:
+        labels = {"cluster": "c", "group": group}
+        of_all = {"check": "data_loss_deadline", "labels": labels, "state": State.FIRING} | given
+        return [
+            alert(f"{group} {severity}", BEGAN + later, severity=severity, **of_all)
+            for later, severity in enumerate((AlertSeverity.CRITICAL, AlertSeverity.WARNING))
+        ]
+
+    every = [BROKER, symptom("a"), *losses("held", inhibited_by="broker"), *losses("alone")]
+    once = each_once(every)
+    assert {one.fingerprint for one in once} == {"broker", "a", "held critical", "alone critical"}
+    found = incidents(every)
+    assert len(once) == len(found) + sum(counted(symptoms_of(one)).now for one in found)
+    assert [now(one) for one in found] == ["", "2 symptoms now"]
 
 
 def test_lists_tell_what_goes_on_and_what_is_over_tells_all() -> None:
