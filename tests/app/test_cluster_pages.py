@@ -191,7 +191,7 @@ def test_health_is_folded_where_all_is_collected(
     test = open_page(all_collected(filled, tmp_path / "well"), "health")
     calm(test)
     assert {"5 sections, all collected", "Polls over time"} <= {one.label for one in test.expander}
-    assert "Alerting leaves out no rule" in texts(test)
+    assert "Alerting reads all rules" in texts(test)
 
 
 def test_late_history_is_said_on_each_page_in_charts_and_with_what_to_do(
