@@ -138,6 +138,7 @@ def test_three_depths_of_dead_letters(open_page: Open, filled: Path) -> None:
     assert 0 < rows.loc["orders.dlq", "origin_ratio"] < 0.01
     assert metric(test, "Deleted in") == DASH
     assert test.dataframe[1].value["reason"].to_list()[0] == "ValueError"
+    assert "Why, in the last hour" in [one.value for one in test.header]
     test.selectbox(key="name").set_value("connect-sink-errors").run()
     calm(test)
     assert metric(test, "Unprocessed") == DASH
