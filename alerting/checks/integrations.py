@@ -145,7 +145,7 @@ def queue_backlog(given: CheckInput) -> Iterable[CheckResult]:
 
 @check(
     unit="messages",
-    meaning="messages that wait in a queue without a consumer",
+    meaning="messages that wait in a queue without a consumer, unless it is polled (basic.get)",
     labels=("vhost", "queue"),
     sources=(QUEUES,),
 )

@@ -122,7 +122,7 @@ def cluster_row(
     lags, late = groups["lag"].drop_nulls(), groups.drop_nulls("time_lag_seconds")
     slowest = slowest_first(late).head(1)
     led = partitions.filter(pl.col("preferred_leader").is_not_null())
-    idle = groups["idle_members"].drop_nulls()
+    idle, idle_groups = _idle(groups)
     polls = frames.rows(COLLECTIONS)["observed_at"]
     letters = dead_letter_rows(frames.rows(DEAD_LETTERS), frames.last(TOPICS))
     internal = topics.filter(IS_INTERNAL_TOPIC)
@@ -161,8 +161,8 @@ def cluster_row(
                 if late.height
                 else None,
                 "slowest_group": next(iter(slowest["group"]), None),
-                "idle_members": int(idle.sum()) if idle.len() else None,
-                "idle_groups": int((idle > 0).sum()),
+                "idle_members": idle,
+                "idle_groups": idle_groups,
                 "dead_letter_topics": None if is_unread(DEAD_LETTERS) else letters.height,
                 "dead_letters_per_second": _complete_sum(letters["arrival_per_second"]),
                 "newest_poll_at": polls.max(),
@@ -177,6 +177,18 @@ def cluster_row(
             if name not in ("cluster", "evaluated_at")
         },
     )
+
+
+def _idle(groups: pl.DataFrame) -> tuple[int | None, int | None]:
+    """Return how many members are idle, and in how many groups: of those that are known.
+
+    Nobody is known to be idle where that of a group is not known and no other has one.
+    """
+    is_known = pl.col("members").is_not_null() & pl.col("idle_members").is_not_null()
+    idle = groups.filter(is_known)["idle_members"]
+    if groups.is_empty() or (idle.len() < groups.height and not idle.sum()):
+        return None, None
+    return int(idle.sum()), int((idle > 0).sum())
 
 
 def _complete_sum(values: pl.Series) -> float | None:

@@ -43,8 +43,8 @@ from lake.storage.store import CLOCKS_DIFFER, Lake
 SAMPLES_LENGTH = timedelta(minutes=15)
 """How far back raw samples are read where history has nothing yet."""
 
-
-_DAY = timedelta(hours=24)
+DAY = timedelta(hours=24)
+"""How far back samples of dead letters are read at most, and what is seldom written."""
 _TRANSACTIONS_STAND = timedelta(minutes=2)
 """They are read every minute, and have no row where there is none."""
 _METRICS_STAND = timedelta(minutes=5)
@@ -256,7 +256,7 @@ def dead_letter_samples(view: View, source: str, name: str) -> pl.DataFrame:
     Raises:
         LakeError: The table cannot be read.
     """
-    start = max(view.start, view.until - _DAY)
+    start = max(view.start, view.until - DAY)
     rows = recent_of(view, DEAD_LETTERS, "name", name, _whole_hours(view.now - start))
     within = pl.col("observed_at").is_between(start, view.until)
     return rows.filter(pl.col("source") == source, within)
@@ -317,7 +317,7 @@ def waiting_collectors(view: View) -> pl.DataFrame:
 
 def collections(view: View) -> pl.DataFrame:
     """Return every attempt to collect of the last day; see ``newest_collections`` for the rows."""
-    return _named(recent(view, COLLECTIONS, _DAY))
+    return _named(recent(view, COLLECTIONS, DAY))
 
 
 def derived(view: View, table: Table, **values: str) -> pl.DataFrame:
@@ -344,7 +344,7 @@ def jobs(view: View) -> pl.DataFrame:
     """Return the runs of the background jobs of the last day, of all clusters."""
     if not view.viewer.sees_all:
         return JOBS.empty  # their errors are about all
-    return _kept(view, JOBS, _DAY, every_cluster=True)
+    return _kept(view, JOBS, DAY, every_cluster=True)
 
 
 def lake_state(view: View) -> pl.DataFrame:

@@ -36,6 +36,8 @@ UNITS: Mapping[str, str] = {
 
 _LETTER_PIXELS, _CELL_PIXELS = 6, 16
 """Of a letter and of what surrounds a cell's text, about."""
+_WORD_LETTER_PIXELS = 7
+"""Of a letter with some to spare: what lacks a pixel breaks."""
 _NAMED_WIDTHS: Mapping[str, int] = {"small": 75, "medium": 200, "large": 400}
 """Streamlit's."""
 _ROOM = 1018
@@ -105,6 +107,18 @@ def is_cut(texts: Iterable[str], width: int | str | None) -> bool:
         return False
     letters = (pixels - _CELL_PIXELS) // _LETTER_PIXELS
     return any(" " in text and len(text) > letters for text in texts)
+
+
+def word_width(texts: Iterable[str | None], *, least: int, most: int = 200) -> int:
+    """Return the pixels that a column needs to break none of its words: a name has no blanks.
+
+    Args:
+        texts: The texts of the column.
+        least: What it has where they are short.
+        most: What it has at most.
+    """
+    longest = max((len(word) for text in texts if text for word in text.split()), default=0)
+    return min(max(least, longest * _WORD_LETTER_PIXELS + _CELL_PIXELS), most)
 
 
 def room_left(widths: Iterable[int | str | None]) -> int:

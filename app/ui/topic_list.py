@@ -77,7 +77,7 @@ def losses(readers: pl.DataFrame) -> str:
     Args:
         readers: Rows of ``readers``.
     """
-    lost = readers.filter(pl.col("loss") == DeadlineState.LOST.value)
+    lost = _lost(readers)
     topics = lost["topic"].unique().sort().to_list()
     groups = lost["group"].unique().sort().to_list()
     if not topics:
@@ -85,6 +85,26 @@ def losses(readers: pl.DataFrame) -> str:
     deleted = f"{listing(topics)} {'deletes' if len(topics) == 1 else 'delete'}"
     reads = "reads" if len(groups) == 1 else "read"
     return f"{deleted} messages before {listing(groups)} {reads} them"
+
+
+def losing_first(topics: pl.DataFrame, readers: pl.DataFrame) -> pl.DataFrame:
+    """Return topics with those that ``losses`` names first, which is said before their readers.
+
+    Args:
+        topics: Rows of ``rows``.
+        readers: Rows of ``readers``.
+    """
+    loses = pl.col("topic").is_in(_lost(readers)["topic"].unique().to_list())
+    said = pl.concat_str(
+        pl.lit("loses unread messages"), "slowest_group", separator="; ", ignore_nulls=True
+    )
+    return topics.sort(loses, descending=True, maintain_order=True).with_columns(
+        pl.when(loses).then(said).otherwise("slowest_group").alias("slowest_group")
+    )
+
+
+def _lost(readers: pl.DataFrame) -> pl.DataFrame:
+    return readers.filter(pl.col("loss") == DeadlineState.LOST.value)
 
 
 def with_trends(shown: pl.DataFrame, history: pl.DataFrame | None) -> pl.DataFrame:

@@ -21,6 +21,7 @@ class Followed(StrEnum):
     OLDER = "older than what the group does now"
     FOLLOWED = "followed"
     NOT_FOLLOWED = "not followed"
+    WITHDRAWN = "given no more; not followed so far"
     ENDED = "given no more; it names no number"
     UNKNOWN = "unknown"
 
@@ -58,6 +59,7 @@ def outcome(
     valid_from: datetime,
     confirmed_at: datetime,
     stands: bool,
+    now: datetime,
     history: Sequence[Point],
     objective_seconds: float,
 ) -> AdviceOutcome:
@@ -65,6 +67,7 @@ def outcome(
 
     It was followed where the count reached the proposed number, from the side of the present one,
     while it stood or soon after; where nobody was there and no number is known, once somebody was.
+    That it was not is known once this time is over.
     It worked where, once settled, the time lag was within the objective, or at least half of what
     it was.
     """
@@ -89,7 +92,10 @@ def outcome(
         None,
     )
     if reached is None:
-        return AdviceOutcome(followed=Followed.STANDS if stands else Followed.NOT_FOLLOWED)
+        if stands:
+            return AdviceOutcome(followed=Followed.STANDS)
+        is_early = now < confirmed_at + WATCHED
+        return AdviceOutcome(followed=Followed.WITHDRAWN if is_early else Followed.NOT_FOLLOWED)
     before = _highest(history, reached.at - WATCHED, reached.at)
     after = _highest(history, reached.at + SETTLES, reached.at + WATCHED)
     worked = None

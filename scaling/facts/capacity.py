@@ -195,15 +195,25 @@ def _capacity(
     )
 
 
+def _too_few(samples: int, episodes: int, rules: CapacityRules) -> str:
+    """Say which of what an estimate needs was not seen often enough."""
+    parts = [
+        f"{seen} of the {needed} busy {what}"
+        for seen, needed, what in (
+            (samples, rules.minimum_samples, "intervals"),
+            (episodes, rules.minimum_episodes, "episodes"),
+        )
+        if seen < needed
+    ]
+    return f"too little was seen, {' and '.join(parts)} that are needed"
+
+
 def _not_identified(intervals: Intervals, found: Estimate | None, rules: CapacityRules) -> Capacity:
     samples, episodes = (found.samples, found.episodes) if found is not None else (0, 0)
     if not samples:
         missing = "no member was ever busy without a pause"
     elif samples < rules.minimum_samples or episodes < rules.minimum_episodes:
-        missing = (
-            f"of {rules.minimum_samples} intervals without waiting that are needed {samples} were "
-            f"seen, of {rules.minimum_episodes} episodes {episodes}"
-        )
+        missing = _too_few(samples, episodes, rules)
     else:
         width = found.half_width if found is not None else 0.0
         missing = (

@@ -138,6 +138,7 @@ def test_three_depths_of_dead_letters(open_page: Open, filled: Path) -> None:
     assert 0 < rows.loc["orders.dlq", "origin_ratio"] < 0.01
     assert metric(test, "Deleted in") == DASH
     assert test.dataframe[1].value["reason"].to_list()[0] == "ValueError"
+    assert "Why, in the last hour" in [one.value for one in test.header]
     test.selectbox(key="name").set_value("connect-sink-errors").run()
     calm(test)
     assert metric(test, "Unprocessed") == DASH
@@ -191,7 +192,7 @@ def test_health_is_folded_where_all_is_collected(
     test = open_page(all_collected(filled, tmp_path / "well"), "health")
     calm(test)
     assert {"5 sections, all collected", "Polls over time"} <= {one.label for one in test.expander}
-    assert "Alerting leaves out no rule" in texts(test)
+    assert "Alerting reads all rules" in texts(test)
 
 
 def test_late_history_is_said_on_each_page_in_charts_and_with_what_to_do(

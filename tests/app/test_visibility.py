@@ -190,7 +190,7 @@ def test_what_a_team_does_not_see_is_not_said_to_be_none(
 ) -> None:
     as_viewer(TEAMS["shipping"][0])
     said = texts(open_page(alarmed, "health"))
-    assert "No run of the history jobs" not in said and "leaves out no rule" not in said
+    assert "No run of the history jobs" not in said and "reads all rules" not in said
     test = open_page(alarmed, "brokers")
     assert "No poll has read the partitions" not in texts(test)
     at_risk = [one.value for one in test.dataframe if "preferred_leader" in one.value.columns]

@@ -169,7 +169,7 @@ def skew_chart(
     made.layout["hovermode"] = "closest"
     made.x.update(type="category", nticks=12)
     if limit is not None:
-        _level(made, limit, "one can surely process", palette)
+        _level(made, limit, "one consumer's least capacity", palette)
     return made.done()
 
 

@@ -134,6 +134,7 @@ def _outcomes(uri: str, rows: pl.DataFrame, newest: Any, _view: View) -> list[Ad
             valid_from=row["valid_from"],
             confirmed_at=row["confirmed_at"],
             stands=row["confirmed_at"] == newest,
+            now=_view.now,
             history=_points(histories.get(_History.of(row, _view.now)), row),
             objective_seconds=_view.settings.scaling.objective_seconds(row["subject"]),
         )

@@ -119,16 +119,19 @@ def _one_more(brokers: pl.DataFrame) -> list[str]:
     alive = left.drop_nulls(["offline_if_lost", "refused_if_lost"])
     stops = pl.col("offline_if_lost") > 0
     refuses = ~stops & (pl.col("refused_if_lost") > 0)
-    parts = [
-        f"losing {_any_of(found['broker_id'].to_list())} too {what.format(_up_to(found[column]))}"
-        for is_so, column, what in (
-            (stops, "offline_if_lost", "takes {} offline"),
-            (refuses, "refused_if_lost", "refuses acks=all on {}"),
-        )
-        if not (
-            found := alive.filter(is_so).sort(column, "broker_id", descending=[True, False])
-        ).is_empty()
-    ]
+    parts = []
+    for is_so, column, what in (
+        (stops, "offline_if_lost", "takes {} offline"),
+        (refuses, "refused_if_lost", "refuses acks=all on {}"),
+    ):
+        found = alive.filter(is_so).sort(column, "broker_id", descending=[True, False])
+        if found.is_empty():
+            continue
+        ids = found["broker_id"].to_list()
+        part = f"losing {_any_of(ids)} too {what.format(_up_to(found[column]))}"
+        if set(ids) == set(decisive):
+            part, decisive = f"{part}, and {QUORUM_ENDS}", []
+        parts.append(part)
     if decisive:
         return [*parts, f"if {_any_of(decisive)} fails too, {QUORUM_ENDS}"]
     return parts or (["one more loss would stop no partition"] if alive.height else [])

@@ -4,6 +4,7 @@ import streamlit as st
 
 from app.data import history_queries, present, queries
 from app.data.context import current
+from app.style import columns
 from app.style.charts.lines import Line, colours_of, columns_chart, series_chart
 from app.style.format import duration, escape, exact, per_minute, share, thin
 from app.ui import components, routes, tables
@@ -53,7 +54,7 @@ components.headline(*map(escape, view_model.sentence(rows)))
 tables.show(
     table,
     {
-        "name": Column("topic", width=170, opens=(routes.DEAD_LETTERS, "name")),
+        "name": Column("topic", width=158, opens=(routes.DEAD_LETTERS, "name")),
         "arrival_per_second": Column(
             "arriving",
             "rate",
@@ -67,9 +68,9 @@ tables.show(
             help="Arrivals against those of its origin in the same five minutes.",
         ),
         "mostly": Column(
-            "mostly",
+            "mostly (newest sample)",
             help="The most frequent exception in the headers that were sampled last, and its share "
-            "of the records that name one. Why, below, counts those of the chosen range.",
+            "of the records that name one. Why, below, counts what arrived in the chosen range.",
             width=160,
         ),
         "left_seconds": Column(
@@ -85,7 +86,11 @@ tables.show(
             width=94,
             help="Messages that the redrive group has not read; a dash where nobody redrives.",
         ),
-        "redrive_group": Column("redrive group", unknown="nobody", width=120),
+        "redrive_group": Column(
+            "redrive group",
+            unknown="nobody",
+            width=columns.word_width(table["redrive_group"], least=108),
+        ),
         "retained": Column("retained", "count", width=76, help="Log end minus log start."),
         "oldest_seconds": Column(
             "oldest",
@@ -93,7 +98,7 @@ tables.show(
             width=66,
             help="Age of the oldest one that nobody has redriven; a dash where nothing waits.",
         ),
-        "origin": Column("origin", width=84),
+        "origin": Column("origin", width=columns.word_width(table["origin"], least=84)),
         "found_by": Column("found by"),
         "source": Column("source"),
     },
@@ -229,7 +234,7 @@ with components.guarded():
 with (
     right,
     components.section(
-        "Why",
+        f"Why, {view_model.counted_in(view, arrived)}",
         help_text="The exception classes in the headers of a sample of the newest and oldest "
         "records. Payloads are never read.",
     ),
@@ -257,7 +262,7 @@ with (
             in_file={"class": Column("class")},
         )
         st.caption(
-            "Of the records sampled last: nothing arrived in this time."
+            "Nothing arrived in the chosen time."
             if arrived.is_empty()
             else f"Of about {exact(float(arrived['arrived'].sum()))} that arrived in this time, "
             "shared out by the records whose headers name an exception. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from shlex import quote
 from typing import Any
@@ -14,7 +15,9 @@ from alerting.current.dead_letters import with_deletion
 from alerting.current.topics import arrivals
 from alerting.inputs.facts import RATE_SECONDS, complete_sum, short_class
 from alerting.inputs.frames import KAFKA
+from app.data.context import View
 from app.data.history import TIME
+from app.data.queries import DAY
 from app.style.format import UNKNOWN, count, duration, exact, per_minute, share
 from app.ui.incidents import DEADLINE_SHOWN
 from app.ui.tables import DASH, NONE
@@ -251,6 +254,21 @@ def by_exception(samples: pl.DataFrame, step_seconds: float) -> pl.DataFrame:
         .select(_BY_EXCEPTION.names())
         .sort(TIME, "class")
     )
+
+
+def counted_in(view: View, arrived: pl.DataFrame) -> str:
+    """Say what the exceptions of a topic are counted in: ``in the last hour``.
+
+    Args:
+        view: The frame of the page.
+        arrived: What ``by_exception`` found; where nothing arrived, the newest sample is counted.
+    """
+    if arrived.is_empty():
+        return "in the newest sample"
+    if view.range.length <= DAY:
+        return view.period
+    newest = replace(view.range, length=DAY, label="24 hours")
+    return replace(view, range=newest).period
 
 
 def whole_steps(arrived: pl.DataFrame, samples: pl.DataFrame, step_seconds: float) -> pl.DataFrame:

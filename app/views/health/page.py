@@ -158,7 +158,7 @@ if problems:
         components.show_left_out(problems)
 elif view.viewer.sees_all:  # others are not shown all of it
     components.nothing(
-        "Alerting leaves out no rule, no silence and no row of its store.", icon=":material/check:"
+        "Alerting reads all rules, silences and stored alerts.", icon=":material/check:"
     )
 
 with components.section(

@@ -182,11 +182,7 @@ if not cluster.is_empty():
         components.tile(
             "Idle consumers",
             exact(now["idle_members"]),
-            delta=f"in {count(now['idle_groups'], 'group')}"
-            if now["idle_groups"]
-            else "in no group"
-            if now["idle_groups"] == 0
-            else "not read",
+            delta=view_model.where_idle(now["idle_groups"], groups),
             help_text="Members of groups that hold no partition.",
         )
 

@@ -118,6 +118,20 @@ def _groups_sentence(groups: pl.DataFrame) -> str:
     return f"{total}, {of_all} {', '.join(states)}"
 
 
+def where_idle(idle_groups: int | None, groups: pl.DataFrame) -> str:
+    """Say in how many groups members are idle, and if that of others is not known.
+
+    Args:
+        idle_groups: That of the row of ``cluster_status``.
+        groups: Rows of ``group_status``.
+    """
+    unknown = groups.filter(pl.any_horizontal(pl.col("members", "idle_members").is_null())).height
+    if idle_groups is None:
+        return f"{count(unknown, 'group')} not read" if unknown else "no group is known"
+    where = f"in {count(idle_groups, 'group')}" if idle_groups else "in no group"
+    return f"{where} of those known" if unknown else where
+
+
 def _brokers_sentence(cluster: pl.DataFrame, brokers_read: bool) -> str:
     row = cluster.row(0, named=True) if cluster.height else None
     if row is None or row["brokers"] is None:

@@ -235,7 +235,7 @@ def advice_part(
         end: The week's end.
         total: How many there are, of which these are the newest.
     """
-    followed = [one.followed is Followed.FOLLOWED for one in became]
+    followed = [_IS_FOLLOWED.get(one.followed) for one in became]
     hours = [
         max(0.0, (end - one.at).total_seconds()) / 3600 if one.at is not None else 0.0
         for one in became
@@ -244,7 +244,7 @@ def advice_part(
         pl.Series("became", texts, dtype=pl.String),
         pl.Series("is_followed", followed, dtype=pl.Boolean),
         (pl.Series("hours", hours, dtype=pl.Float64) * pl.col("saving")).alias("saved_hours"),
-    ).sort("is_followed", "valid_from", descending=True)
+    ).sort("is_followed", "valid_from", descending=True, nulls_last=True)
     return Part(
         key="advice",
         title="Advice",
@@ -295,21 +295,28 @@ def headline(parts: Mapping[str, Part], measured: str = "") -> tuple[str, str]:
             are = "is" if over_now == 1 else "are"
             who = "It is" if over == 1 else f"{exact(over_now)} of them {are}"
             more.append(f"{who} over it now.")
-    if "advice" in parts and not parts["advice"].rows.is_empty():
-        said.append(_followed(parts["advice"]))
+    if "advice" in parts and (followed := _followed(parts["advice"])):
+        said.append(followed)
     sentence = ", ".join(said) if said else "the week is not known"
     return f"{sentence[0].upper()}{sentence[1:]}", " ".join(more)
 
 
+_IS_FOLLOWED: Mapping[Followed, bool] = {Followed.FOLLOWED: True, Followed.NOT_FOLLOWED: False}
+"""Whether advice was followed; of what is not here, such as what stands, that is not known yet."""
+
+
 def _followed(advice: Part) -> str:
-    """Say how much of the advice that was given was followed."""
-    followed = int(advice.rows["is_followed"].sum())
+    """Say how much of the advice was followed of which that is known; nothing where none is."""
+    judged = advice.rows["is_followed"].drop_nulls()
+    if judged.is_empty():
+        return ""
+    followed = int(judged.sum())
     if advice.total is not None and advice.total > advice.rows.height:
         number = exact(followed) if followed else "none"
-        return f"{number} of the newest {advice.rows.height} pieces of advice followed"
+        return f"{number} of the newest {count(judged.len(), 'piece', 'pieces')} of advice followed"
     if followed:
         return f"{count(followed, 'piece', 'pieces')} of advice followed"
-    return "no advice was followed"
+    return f"{count(judged.len(), 'piece', 'pieces')} of advice not followed"
 
 
 _CSS = """body{font:14px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}

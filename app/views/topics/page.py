@@ -55,6 +55,7 @@ if rates.len():
 readers = READERS.empty
 with components.guarded():
     readers = present.rows(view, READERS)
+rows, external = (topic_list.losing_first(each, readers) for each in (rows, external))
 if lost := topic_list.losses(readers):
     title, detail = escape(lost), f"{title}. {detail}".rstrip()
 components.headline(title, detail or None)
@@ -111,7 +112,7 @@ else:
                 help="Partitions that get far more than the others; unknown with few messages.",
                 width=108,
             ),
-            "slowest_group": Column("slowest group", unknown=DASH, width=130),
+            "slowest_group": Column("slowest group", unknown=DASH, width=148),
             "slowest_time_lag_seconds": Column("its time lag", "duration", unknown=DASH, width=88),
             "retention_seconds": Column("retention", "duration", never="no limit", width=82),
             "label": Column(
@@ -129,9 +130,10 @@ else:
         },
         view=view,
         key="topics-table",
-        alt="Topics with arrivals, skew, replication, groups and retention, the busiest first",
+        alt="Topics with arrivals, skew, replication, groups and retention: those that lose "
+        "unread messages, then the busiest",
         total=chosen_from.height,
-        noun="topics, the busiest first; a search finds the others"
+        noun="topics, those that lose messages and the busiest; a search finds the others"
         if shown.height > SHOWN
         else "topics",
         sums=topic_list.totals(shown),

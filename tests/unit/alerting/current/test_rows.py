@@ -207,6 +207,35 @@ def test_what_internal_topics_receive_stands_for_itself(
     assert row.select(columns).rows() == [arriving]
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        pytest.param([(3, 1), (2, 0)], (1, 1), id="all known"),
+        pytest.param([(2, 0)], (0, 0), id="none idle"),
+        pytest.param([(3, 1), (2, 0), (None, None)], (1, 1), id="of those known"),
+        pytest.param([(2, 0), (None, None)], (None, None), id="none idle of those known"),
+        pytest.param([(2, 0), (4, None)], (None, None), id="assignments unknown"),
+        pytest.param([], (None, None), id="no group"),
+    ],
+)
+def test_idle_members_are_unknown_unless_one_is_known_or_all_groups_are(
+    given: list[tuple[int | None, int | None]], said: tuple[int | None, int | None]
+) -> None:
+    frames = Frames(cluster="c", now=NOW.timestamp(), tables={})
+    groups = [
+        {"group": f"g{number}", "members": members, "idle_members": idle}
+        for number, (members, idle) in enumerate(given)
+    ]
+    row = cluster_row(
+        frames,
+        groups=pl.DataFrame(groups, schema=GROUP_STATUS.polars_schema),
+        topics=TOPIC_STATUS.empty,
+        brokers=BROKER_STATUS.empty,
+        partitions=newest_partitions(frames),
+    )
+    assert row.select("idle_members", "idle_groups").rows() == [said]
+
+
 def test_what_is_unknown_is_null() -> None:
     frames = Frames(
         cluster="c",

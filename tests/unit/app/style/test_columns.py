@@ -6,7 +6,7 @@ from math import inf, nan
 
 import pytest
 
-from app.style.columns import is_cut, room_left, writer
+from app.style.columns import is_cut, room_left, word_width, writer
 from app.style.format import THIN
 
 
@@ -78,3 +78,17 @@ def test_a_sentence_that_has_no_room_in_its_column_is_cut(
 
 def test_what_columns_leave_of_a_table() -> None:
     assert room_left([100, 18, None, "small"]) == 900
+
+
+@pytest.mark.parametrize(
+    ("texts", "pixels"),
+    [
+        pytest.param([], 84, id="none"),
+        pytest.param(["orders", None], 84, id="short"),
+        pytest.param(["orders.placed"], 107, id="a name has no blank to break at"),
+        pytest.param(["orders and clicks"], 84, id="words break at blanks"),
+        pytest.param(["o" * 99], 200, id="no more than there is room for"),
+    ],
+)
+def test_a_column_has_the_width_of_its_longest_word(texts: list[str | None], pixels: int) -> None:
+    assert word_width(texts, least=84) == pixels

@@ -73,7 +73,8 @@ def test_what_never_had_a_value_is_not_drawn() -> None:
         pytest.param(
             "queue_no_consumers",
             1000,
-            "more than 1\u202f000 messages that wait in a queue without a consumer",
+            "more than 1\u202f000 messages that wait in a queue without a consumer, unless it is "
+            "polled (basic.get)",
             id="a count",
         ),
         pytest.param(

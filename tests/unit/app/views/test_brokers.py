@@ -69,6 +69,12 @@ def test_the_sentence_of_brokers() -> None:
         "controllers' quorum has no majority: partitions that it leads get no other leader, and no "
         "topic can be changed."
     )
+    _, detail = sentence(one_down, refused | ends, {"is_alive": False}, refused | ends)
+    assert detail.endswith(
+        "losing broker 1 or 3 too refuses acks=all on 4 partitions, and the controllers' quorum "
+        "has no majority: partitions that it leads get no other leader, and no topic can be "
+        "changed."
+    ), "what the same brokers do is said once"
     goes_on = up | {"ends_quorum_if_lost": False}
     _, detail = sentence(one_down, goes_on, {"is_alive": False}, goes_on)
     assert "quorum" not in detail

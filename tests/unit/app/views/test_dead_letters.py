@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
 
+from app.data.context import View
+from app.data.time_range import RANGES, TimeRange, between
 from app.ui.tables import DASH, Column, csv
 from app.views.dead_letters import view_model
 from lake.schemas.current import READERS
@@ -270,6 +273,26 @@ def test_why_most_fail_is_said_with_its_share(
     )
     found = view_model.with_reasons(letters(sampled_records=sampled), recent)
     assert found["mostly"].to_list() == [said]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        pytest.param(RANGES["1h"], "in the last hour", id="an hour"),
+        pytest.param(RANGES["7d"], "in the last 24 hours", id="a day at most"),
+        pytest.param(
+            between(at(-2 * 86400), at(0), at(0), None),
+            f"from {at(-86400).day} {at(-86400):%b %H:%M} to {at(0):%H:%M}",
+            id="the last day of a fixed range",
+        ),
+    ],
+)
+def test_reasons_say_in_what_they_are_counted(view: View, chosen: TimeRange, said: str) -> None:
+    view = replace(view, range=chosen, now=at(0))
+    arrived = view_model.by_exception(DEAD_LETTERS.empty, 60.0)
+    assert view_model.counted_in(view, arrived) == "in the newest sample"
+    one = pl.DataFrame({"arrived": [1.0]})
+    assert view_model.counted_in(view, one) == said
 
 
 def test_records_of_the_sample_as_far_as_they_are_known() -> None:

@@ -274,3 +274,23 @@ def test_how_much_lag_has_grown_until_now() -> None:
     assert grown(4, 9, 5) == "-5 in 4 min"
     assert grown(4) is None
     assert grown(None, 9, 5) is None
+
+
+@pytest.mark.parametrize(
+    ("idle_groups", "members", "said"),
+    [
+        pytest.param(2, [2, 3], "in 2 groups", id="known"),
+        pytest.param(0, [2], "in no group", id="none"),
+        pytest.param(1, [2, None], "in 1 group of those known", id="some known"),
+        pytest.param(None, [2, None], "1 group not read", id="unknown"),
+        pytest.param(None, [], "no group is known", id="no group"),
+    ],
+)
+def test_where_consumers_are_idle_as_far_as_it_is_known(
+    idle_groups: int | None, members: list[int | None], said: str
+) -> None:
+    groups = pl.DataFrame(
+        {"members": members, "idle_members": members},
+        schema={"members": pl.Int32, "idle_members": pl.Int32},
+    )
+    assert overview_view_model.where_idle(idle_groups, groups) == said

@@ -193,11 +193,20 @@ def test_what_was_saved_is_counted_from_when_advice_was_followed() -> None:
     said, _ = view_model.headline({"advice": some})
     assert said == "None of the newest 2 pieces of advice followed"
     none = replace(some, total=2)
-    assert view_model.headline({"advice": none})[0] == "No advice was followed"
+    assert view_model.headline({"advice": none})[0] == "2 pieces of advice not followed"
     nothing = replace(some, rows=some.rows.clear(), total=0)
     incidents = view_model.incident_part([], START, END)
     said, _ = view_model.headline({"incidents": incidents, "advice": nothing})
     assert said == "0 incidents", "nothing was there to be followed"
+    early = view_model.advice_part(
+        given,
+        [AdviceOutcome(followed=Followed.STANDS), AdviceOutcome(followed=Followed.WITHDRAWN)],
+        ["", ""],
+        END,
+        total=2,
+    )
+    said, _ = view_model.headline({"incidents": incidents, "advice": early})
+    assert said == "0 incidents", "of what may still be followed nothing is said"
 
 
 def test_the_document_loads_nothing_and_escapes_names() -> None:

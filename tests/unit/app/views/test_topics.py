@@ -41,6 +41,24 @@ def test_topics_that_lose_messages_are_named_with_who_did_not_read_them() -> Non
     )
 
 
+def test_topics_that_the_headline_names_come_first_and_say_so() -> None:
+    topics = pl.DataFrame(
+        {
+            "topic": ["busy", "orders", "clicks", "quiet"],
+            "slowest_group": ["billing", None, "audit", None],
+        }
+    )
+    lost = [{"topic": name, "group": "audit", "loss": "lost"} for name in ("clicks", "orders")]
+    fine = {"topic": "busy", "group": "billing", "loss": "coming"}
+    assert topic_list.losing_first(topics, rows(READERS, fine, *lost)).rows() == [
+        ("orders", "loses unread messages"),
+        ("clicks", "loses unread messages; audit"),
+        ("busy", "billing"),
+        ("quiet", None),
+    ]
+    assert topic_list.losing_first(topics, READERS.empty).equals(topics)
+
+
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from scaling.advice.follow_up import AdviceOutcome, Followed, Point, outcome
+from scaling.advice.follow_up import WATCHED, AdviceOutcome, Followed, Point, outcome
 
 START = datetime(2026, 3, 2, 8, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -19,7 +19,12 @@ def points(counts: list[int | None], late: list[float | None]) -> list[Point]:
 
 
 def judged(
-    history: list[Point], *, current: int = 4, proposed: int | None = 6, stands: bool = False
+    history: list[Point],
+    *,
+    current: int = 4,
+    proposed: int | None = 6,
+    stands: bool = False,
+    now: datetime = START + 24 * HOUR,
 ) -> AdviceOutcome:
     return outcome(
         current,
@@ -27,6 +32,7 @@ def judged(
         valid_from=START,
         confirmed_at=START + HOUR,
         stands=stands,
+        now=now,
         history=history,
         objective_seconds=60.0,
     )
@@ -58,6 +64,14 @@ def test_a_step_down_is_followed_from_above() -> None:
 )
 def test_not_followed(stands: bool, followed: Followed) -> None:
     assert judged(points([4] * 18, [300.0] * 18), stands=stands).followed is followed
+
+
+def test_that_advice_was_not_followed_is_known_once_it_may_follow_no_more() -> None:
+    history = points([4] * 18, [300.0] * 18)
+    ended = START + HOUR
+    early = judged(history, now=ended + WATCHED - timedelta(minutes=1))
+    assert early.followed is Followed.WITHDRAWN
+    assert judged(history, now=ended + WATCHED).followed is Followed.NOT_FOLLOWED
 
 
 def test_unknown_stays_unknown() -> None:
