@@ -169,7 +169,7 @@ def with_brief_reasons(groups: pl.DataFrame) -> pl.DataFrame:
 def _briefly(word: str, reason: str) -> str:
     reason = _HOW_LATE.sub("", reason)
     if reason.lower().startswith(word.lower()):
-        reason = reason[len(word) :].lstrip(",: ")
+        reason = reason[len(word) :].lstrip(",:; ")
     return _OF_ALL.sub("", reason)
 
 

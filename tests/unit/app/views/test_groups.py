@@ -207,6 +207,9 @@ def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
             "CATCHING_UP",
             "drained in 3 min; most on o-1: 1/s arrive, 2/s consumed.",
         ),
+        "3 min behind with 9 messages, catching up; behind evenly on 5 of 6 partitions.": (
+            *("CATCHING_UP", "behind evenly on 5 of 6 partitions."),
+        ),
         "1 h 12 min behind with 1 message: nobody consumes 2 of 3 partitions, 15/s more arrive.": (
             *("STOPPED", "nobody consumes 2 of 3 partitions, 15/s more arrive."),
         ),
