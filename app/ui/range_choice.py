@@ -80,6 +80,7 @@ def _offer(now: datetime, zone: tzinfo) -> None:
         # A field that was emptied is filled again: without both ends nothing could be shown.
         if st.session_state.get(key) is None:
             st.session_state[key] = _local(moment, zone)
+    # A dash, read by people.
     with st.popover("From – to", icon=":material/date_range:", width="stretch"):  # noqa: RUF001
         step = timedelta(minutes=1)
         st.datetime_input("From", None, key=_FIRST, step=step)

@@ -9,7 +9,7 @@ from app.data import present
 from app.data.context import current
 from app.style.format import clock, count, escape, thin
 from app.ui import components
-from app.ui.advice import advice_cards, advice_history, current_advice
+from app.ui.advice import advice_cards, advice_facts, advice_history, current_advice
 from app.ui.advice.overtaken import Known
 from app.ui.browser import items
 from app.ui.frame import empty_states, status_bar
@@ -175,7 +175,7 @@ def draw_evidence(names: Sequence[str]) -> None:
     st.caption(escape(thin(": ".join(filter(None, (measured, about["reason"]))))))
     proposed = about["proposed"] if about["quantity"] == "consumers" else None
     with components.guarded():
-        read = current_advice.facts_of_group(view, chosen, given)
+        read = advice_facts.facts_of_group(view, chosen, given)
         if read.facts is None:
             components.nothing("The poll that advice was taken from does not know this group.")
             return

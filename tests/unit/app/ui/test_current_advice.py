@@ -11,7 +11,8 @@ import pytest
 
 from alerting.status.descriptions import SCALING_STEP, WAIT_STEP
 from app.data.context import View
-from app.ui.advice.current_advice import CurrentAdvice, as_alerted, facts_of_group
+from app.ui.advice.advice_facts import facts_of_group
+from app.ui.advice.current_advice import CurrentAdvice, as_alerted
 from lake.schemas.current import OPEN_ALERTS
 from lake.schemas.tables import GROUPS
 from scaling.advice.advice_table import recommendation_frame, recommendation_rows
