@@ -31,6 +31,9 @@ ADVICE_STATE_KEPT = timedelta(days=1)
 RECENT_CHANGES_KEPT = timedelta(hours=1)
 """Changes of groups' members that the Overview shows."""
 
+COURSE_KEPT = timedelta(minutes=4)
+"""What each of the last evaluations found: longer ago, there is history by the minute."""
+
 ALERT_HISTORY_DAYS = 90.0
 """Resolved alerts, deliveries and ended silences; the default of ``alerting.keep_days``."""
 

@@ -75,7 +75,19 @@ def group_rows(
         pl.len().alias("partitions"), pl.col("topic").unique().sort().alias("topics")
     )
     rows = rows.join(facts, on="group", how="left").join(read, on="group", how="left")
+    rows = _with_known_lag(rows, previous)
     return _dated(rows, ("group",), previous, frames.sampled_at)
+
+
+def _with_known_lag(rows: pl.DataFrame, previous: pl.DataFrame | None) -> pl.DataFrame:
+    """Add the newest lag that was known in full; while it is not, that of the evaluation before."""
+    names = ["known_lag", "known_lag_at"]
+    is_known = pl.col("lag").is_not_null() & (pl.col("unknown_partitions") == 0)
+    before = (GROUP_STATUS.empty if previous is None else previous).select("group", *names)
+    return rows.join(before, on="group", how="left").with_columns(
+        pl.when(is_known).then(pl.col(now)).otherwise(pl.col(name)).alias(name)
+        for now, name in zip(("lag", "observed_at"), names, strict=True)
+    )
 
 
 def _unread(frames: Frames) -> dict[GroupKey, GroupStatus]:

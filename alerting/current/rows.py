@@ -10,6 +10,7 @@ import polars as pl
 
 from alerting.current.changes import recent_changes
 from alerting.current.cluster import broker_rows, cluster_row, risk_rows
+from alerting.current.course import cluster_course, group_course
 from alerting.current.dead_letters import with_deletion
 from alerting.current.groups import (
     group_losses,
@@ -30,7 +31,9 @@ from alerting.rules.model import SEVERITIES
 from alerting.status.model import Status
 from lake.schemas.current import (
     BROKER_STATUS,
+    CLUSTER_COURSE,
     CLUSTER_STATUS,
+    GROUP_COURSE,
     GROUP_PARTITION_STATUS,
     GROUP_STATUS,
     OPEN_ALERTS,
@@ -70,6 +73,8 @@ REMEMBERED: tuple[Table, ...] = (
     GROUP_PARTITION_STATUS,
     CLUSTER_STATUS,
     RECENT_CHANGES,
+    CLUSTER_COURSE,
+    GROUP_COURSE,
     *_SOURCES,
 )
 """The tables whose rows of the evaluation before are needed for the next one."""
@@ -108,16 +113,16 @@ def current_rows(
         if before is not None and not _is_seen(frames, source):
             rows[table] = before
     whole = {table: _whole(table, frame, frames) for table, frame in rows.items()}
-    whole[RECENT_CHANGES] = _whole(
-        RECENT_CHANGES,
-        recent_changes(
-            _of(previous, RECENT_CHANGES),
-            _of(previous, GROUP_STATUS),
-            whole[GROUP_STATUS],
-            frames.at,
+    at, status = frames.at, whole[GROUP_STATUS]
+    followed = {
+        RECENT_CHANGES: recent_changes(
+            _of(previous, RECENT_CHANGES), _of(previous, GROUP_STATUS), status, at
         ),
-        frames,
-    )
+        GROUP_COURSE: group_course(_of(previous, GROUP_COURSE), status, at),
+        CLUSTER_COURSE: cluster_course(_of(previous, CLUSTER_COURSE), whole[CLUSTER_STATUS], at),
+    }
+    for table, frame in followed.items():
+        whole[table] = _whole(table, frame, frames)
     return whole
 
 

@@ -42,6 +42,7 @@ class History:
     note: str | None = None  # where the values come from, if not from the history tables
     generated_until: datetime | None = None  # what lies before was generated, not measured
     gap: tuple[datetime, datetime] | None = None  # of which there is neither
+    newest: datetime | None = None  # of the step that goes on, where that is drawn, too
 
     @property
     def first(self) -> datetime | None:
@@ -128,10 +129,12 @@ def merge(
     chosen: TimeRange,
     poll_seconds: float,
     now: datetime,
+    course: pl.DataFrame | None = None,
 ) -> History:
-    """Put history and the raw samples after it together.
+    """Put history and what came after it together.
 
-    Only complete steps are returned, so that a figure changes once a step and not at each refresh.
+    Of samples only complete steps are returned, so that a figure changes once a step and not at
+    each refresh. A course is there to tell the present: the step that goes on is returned, too.
 
     Args:
         gold: Rows of a gold table at the range's grain. Generated ones are left out of a range
@@ -142,6 +145,8 @@ def merge(
         chosen: The range: its grain and its steps.
         poll_seconds: The cadence of the samples.
         now: The present.
+        course: As ``samples``, of what the last evaluations found; where there are no samples.
+            Means are not of it: they are null.
 
     Returns:
         History in steps of the range. While the samples reach back as far as the history does,
@@ -150,31 +155,37 @@ def merge(
     is_unwritten = gold.is_empty()
     if not samples.is_empty():
         gold = observed(gold, chosen)
-    first, first_sample = gold["window_start"].min(), samples[TIME].min()
-    if first is None or _covers(first_sample, first):
+    after, newest = samples, None
+    if samples.is_empty() and course is not None:
+        after, newest = course, _latest(course)
+    first = gold["window_start"].min()
+    if first is None or _covers(after[TIME].min(), first):
         note = None
-        if is_unwritten and first_sample is not None:
+        if is_unwritten and not after.is_empty():
             note = f"{NOT_WRITTEN}: these are the samples of the last minutes."
         step = fine_step(poll_seconds)
         return History(
-            frame=_over(in_steps(samples, keys, measures, step), step, now),
+            frame=_over(in_steps(after, keys, measures, step), step, now, newest),
             step_seconds=step,
             note=note,
+            newest=newest,
         )
     past = gold.select(
         pl.col("window_start").alias(TIME),
         *keys,
         *(pl.col(measure.gold).alias(measure.name) for measure in measures),
     )
-    if chosen.grain is Grain.MINUTE and not samples.is_empty():
+    if chosen.grain is Grain.MINUTE and not after.is_empty():
         end = past[TIME].max()
         assert isinstance(end, datetime)  # noqa: S101 (the frame is not empty)
-        tail = samples.filter(pl.col(TIME) >= end + timedelta(seconds=60))
+        tail = after.filter(pl.col(TIME) >= end + timedelta(seconds=60))
         past = pl.concat([past, in_steps(tail, keys, measures, 60).cast(past.schema)])
+    else:
+        newest = None
     step = chosen.step_seconds
-    frame = _over(in_steps(past, keys, measures, step), step, now)
+    frame = _over(in_steps(past, keys, measures, step), step, now, newest)
     until = generated_until(gold, chosen.grain.seconds)
-    return History(frame=frame, step_seconds=step, generated_until=until)
+    return History(frame=frame, step_seconds=step, generated_until=until, newest=newest)
 
 
 def generated_until(gold: pl.DataFrame, grain_seconds: int) -> datetime | None:
@@ -201,6 +212,11 @@ def fine_step(poll_seconds: float) -> int:
     return max(FINE_SECONDS, ceil(2 * poll_seconds))
 
 
+def _latest(frame: pl.DataFrame) -> datetime | None:
+    at = frame[TIME].max()
+    return at if isinstance(at, datetime) else None
+
+
 def _covers(first_sample: object, first: object) -> bool:
     return (
         isinstance(first_sample, datetime)
@@ -209,9 +225,13 @@ def _covers(first_sample: object, first: object) -> bool:
     )
 
 
-def _over(frame: pl.DataFrame, step_seconds: int, now: datetime) -> pl.DataFrame:
-    """Leave out the incomplete step, unless it is longer than a minute."""
-    return frame.filter(pl.col(TIME) <= now - timedelta(seconds=min(step_seconds, 60))).sort(TIME)
+def _over(
+    frame: pl.DataFrame, step_seconds: int, now: datetime, newest: datetime | None
+) -> pl.DataFrame:
+    """Leave out the incomplete step, unless it is longer than a minute or told up to ``newest``."""
+    if newest is None:
+        frame = frame.filter(pl.col(TIME) <= now - timedelta(seconds=min(step_seconds, 60)))
+    return frame.sort(TIME)
 
 
 def in_steps(

@@ -7,6 +7,7 @@ either. Answers are kept for a moment and shared as those of ``queries`` are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from math import ceil
@@ -34,7 +35,7 @@ from app.data.history import (
 from app.data.queries import SAMPLES_LENGTH, recent, recent_of, version
 from app.data.time_range import LAST_DAY, TimeRange
 from lake.errors import LakeError
-from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS
+from lake.schemas.current import CLUSTER_COURSE, CLUSTER_STATUS, GROUP_COURSE, GROUP_STATUS
 from lake.schemas.grain import Grain
 from lake.schemas.model import Table, moment
 from lake.schemas.tables import (
@@ -53,7 +54,7 @@ from lake.schemas.tables import (
 from lake.storage.store import Lake
 
 _SMALL_PARTITIONS = 3000
-"""Above this many partitions, charts end in history and the present point."""
+"""Above this many partitions, samples of more than one series are not read."""
 
 _YOUNG = timedelta(minutes=5)
 """A history by the minute that began later has too few points for a line."""
@@ -181,17 +182,9 @@ def cluster_history(view: View) -> History:
             view.interval_seconds,
         )
 
-    def present_point() -> pl.DataFrame:
-        status = present.rows(view, CLUSTER_STATUS).with_columns(
-            pl.col("brokers").alias("brokers_known"),
-            (pl.col("brokers") - pl.col("missing_brokers").list.len()).alias("brokers_alive"),
-            # History counts internal topics, too.
-            pl.col("arrival_per_second") + pl.col("internal_arrival_per_second"),
-        )
-        return recent_samples.point(status, CLUSTER)
-
     gold = history(view, CLUSTER_HISTORY)
-    return _merged(view, gold, _newest(view, gold, raw, present_point), (), CLUSTER)
+    last = recent_samples.point(_last(view, CLUSTER_COURSE), CLUSTER)
+    return _merged(view, gold, _late(view, gold, raw), (), CLUSTER, last)
 
 
 def group_history(view: View, groups: Sequence[str]) -> History:
@@ -199,7 +192,6 @@ def group_history(view: View, groups: Sequence[str]) -> History:
 
     That of one alone ends with its samples, as that of its partitions does.
     """
-    wanted = pl.col("group").is_in(list(groups))
 
     def raw(length: timedelta) -> pl.DataFrame:
         offsets, members = (
@@ -207,12 +199,11 @@ def group_history(view: View, groups: Sequence[str]) -> History:
         )
         return recent_samples.of_groups(offsets, members, view.interval_seconds)
 
-    def present_point() -> pl.DataFrame:
-        return recent_samples.point(present.rows(view, GROUP_STATUS).filter(wanted), GROUP, "group")
-
     gold = history(view, GROUP_HISTORY, "group", groups)
-    newest = raw if len(groups) == 1 else _newest(view, gold, raw, present_point)
-    return _merged(view, gold, newest, ("group",), GROUP)
+    newest = raw if len(groups) == 1 else _late(view, gold, raw)
+    named = _last(view, GROUP_COURSE).filter(pl.col("group").is_in(list(groups)))
+    last = recent_samples.point(named, GROUP, "group")
+    return _merged(view, gold, newest, ("group",), GROUP, last)
 
 
 def partition_history(view: View, group: str) -> History:
@@ -232,17 +223,13 @@ def topic_history(view: View, topics: Sequence[str]) -> History:
 
     That of one alone ends with its samples.
     """
-    wanted = pl.col("topic").is_in(list(topics))
 
     def raw(length: timedelta) -> pl.DataFrame:
         rows = _samples(view, PARTITIONS, "topic", topics, length)
         return recent_samples.of_topics(rows, view.interval_seconds)
 
-    def present_point() -> pl.DataFrame:
-        return recent_samples.point(present.rows(view, TOPIC_STATUS).filter(wanted), TOPIC, "topic")
-
     gold = history(view, TOPIC_HISTORY, "topic", topics)
-    newest = raw if len(topics) == 1 else _newest(view, gold, raw, present_point)
+    newest = raw if len(topics) == 1 else _late(view, gold, raw)
     return _merged(view, gold, newest, ("topic",), TOPIC)
 
 
@@ -260,21 +247,19 @@ def dead_letter_history(view: View) -> History:
     return _merged(view, observed(gold, view.range), None, keys, DEAD_LETTER)
 
 
-def _newest(
-    view: View,
-    gold: pl.DataFrame,
-    raw: Callable[[timedelta], pl.DataFrame],
-    present_point: Callable[[], pl.DataFrame],
+def _late(
+    view: View, gold: pl.DataFrame, raw: Callable[[timedelta], pl.DataFrame]
 ) -> Callable[[timedelta], pl.DataFrame] | None:
-    """Return what is to be put behind history: samples where these tell more, else nothing.
+    """Return how samples are read, where they tell more than history and are few."""
+    return raw if lags(view, gold) and is_small(view) else None
 
-    Where there is no history at all, the present is a beginning.
-    """
-    if not lags(view, gold):
-        return None
-    if is_small(view):
-        return raw
-    return (lambda _: present_point()) if gold.is_empty() else None
+
+def _last(view: View, course: Table) -> pl.DataFrame:
+    """Return what the last evaluations found, for a chart of the present."""
+    if view.until >= view.now - _MINUTE:
+        with suppress(LakeError):  # a history without its end is better than none
+            return present.rows(view, course)
+    return course.empty
 
 
 def _samples(
@@ -326,8 +311,18 @@ def _merged(
     newest: Callable[[timedelta], pl.DataFrame] | None,
     keys: tuple[str, ...],
     measures: tuple[Measure, ...],
+    course: pl.DataFrame | None = None,
 ) -> History:
-    """Put history and what came after it together."""
+    """Put history and what came after it together.
+
+    Args:
+        view: The frame of the page.
+        gold: The history.
+        newest: How samples are read, so many minutes back; None: they are not.
+        keys: Columns that tell series apart.
+        measures: The values.
+        course: What the last evaluations found, where samples are not read.
+    """
     samples, unreadable, gap = nothing_yet(measures, keys), None, None
     if newest is not None:
         end = observed(gold, view.range)["window_start"].max()
@@ -342,6 +337,8 @@ def _merged(
         first = samples[TIME].min()
         if end is not None and isinstance(first, datetime) and first >= end + 2 * _MINUTE:
             gap = (end + _MINUTE, first)
+    elif course is not None:
+        course = course.filter(pl.col(TIME).is_between(view.start, view.until))
     found = merge(
         gold,
         samples,
@@ -350,6 +347,7 @@ def _merged(
         chosen=view.range,
         poll_seconds=view.interval_seconds,
         now=view.until,
+        course=course if newest is None else None,
     )
     if unreadable is None:
         return replace(found, gap=gap)

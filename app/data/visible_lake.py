@@ -115,7 +115,7 @@ SHOWN_BY: dict[Table, Callable[[Viewer], pl.Expr]] = {
         for table in (
             *(GROUPS, GROUP_MEMBERS, REBALANCES, GROUP_HISTORY, LAG_ANOMALIES),
             *(CAPACITY, CAPACITY_INTERVALS),
-            current.GROUP_STATUS,
+            *(current.GROUP_STATUS, current.GROUP_COURSE),
         )
     },
     **{

@@ -11,7 +11,7 @@ import polars as pl
 from alerting.inputs.facts import slowest_first
 from alerting.status.model import LATE, STEADY_RATIO, Status
 from app.data.history import TIME
-from app.style.format import clock, count, duration, exact, listing
+from app.style.format import clock, count, duration, exact, listing, short
 from app.ui import incident_list
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE
@@ -49,16 +49,35 @@ def sentence(groups: pl.DataFrame) -> tuple[str, str]:
     else:
         title = f"All {total} groups keep up" if total > 1 else "The group keeps up"
     lag = groups["lag"].drop_nulls()
-    incomplete = int((groups["unknown_partitions"].fill_null(0) > 0).sum())
     parts = [_waiting(lag) or "How much waits is unknown"]
-    if incomplete and lag.len():
-        parts.append(f"without {count(incomplete, 'group')} that could not be read in full")
+    if lag.len() and (without := unread(groups)):
+        parts.append(without)
     slowest = slowest_first(late.drop_nulls("time_lag_seconds")).head(1)
     for name, seconds in slowest.select("group", "time_lag_seconds").iter_rows():
         parts.append(f"furthest behind is {name} by {duration(seconds)}")
     if unknown:
         parts.append(f"unknown: {listing(unknown)}")
     return title, "; ".join(parts) + "."
+
+
+def unread(groups: pl.DataFrame) -> str:
+    """Say of how many groups the lag is not known in full, and what it was when it last was.
+
+    Args:
+        groups: Rows of ``group_status``.
+
+    Returns:
+        A clause, such as ``without 2 groups that cannot be read in full, they had 5.1 k when last
+        read``; nothing where the lag of all is known.
+    """
+    rows = groups.filter(pl.col("unknown_partitions") > 0)
+    if rows.is_empty():
+        return ""
+    had = rows["known_lag"].drop_nulls()
+    who = "they" if rows.height > 1 else "it"
+    who = who if had.len() == rows.height else f"{exact(had.len())} of them"
+    before = f", {who} had {short(int(had.sum()))} when last read" if had.len() else ""
+    return f"without {count(rows.height, 'group')} that cannot be read in full{before}"
 
 
 def _waiting(lag: pl.Series) -> str:

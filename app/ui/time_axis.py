@@ -34,7 +34,12 @@ def page_axis(
         part: How much of the page's width the narrowest figure has, but for phones.
     """
     axis = axis_from(view, history.first, step_seconds=history.step_seconds)
-    axis = replace(axis, events=events, generated_until=history.generated_until)
+    axis = replace(
+        axis,
+        events=events,
+        generated_until=history.generated_until,
+        end=max(axis.end, history.newest or axis.end),
+    )
     return axis if view.is_phone else replace(axis, pixels=_pixels(part))
 
 
@@ -59,11 +64,17 @@ def note_of(view: View, history: History) -> str | None:
     return history.note or said or end_of(view, history)
 
 
-def end_of(view: View, history: History) -> str | None:
-    """Say where a chart ends that lags behind the figures beside it; None where it does not."""
+def end_of(view: View, history: History, column: str = TIME) -> str | None:
+    """Say where a chart ends that lags behind the figures beside it; None where it does not.
+
+    Args:
+        view: The frame of the page.
+        history: What the chart draws.
+        column: The value that it draws of it: means are known later than what is the highest.
+    """
     if view.range.end is not None:
         return None
-    last = history.frame[TIME].max()
+    last = history.frame.drop_nulls(column)[TIME].max()
     is_late = late_history.late_by(view) is not None
     return drawn_up_to(last, history.step_seconds, zone=view.zone, now=view.now, is_late=is_late)
 

@@ -58,6 +58,9 @@ GROUP_STATUS = _current(
     *_FLOW,
     partitions="int",  # subscribed ones; the others are in no sum
     unknown_partitions="int",  # subscribed ones whose lag is unknown: lag lacks them
+    # The newest lag that was known in full, and when: that of now where it is.
+    known_lag="long",
+    known_lag_at="timestamp",
     topics="list<string>",  # subscribed ones
     members="int",
     idle_members="int",  # members without a partition
@@ -239,6 +242,30 @@ RECENT_CHANGES = _current(
 What changed in the cluster is in ``cluster_events``.
 """
 
+CLUSTER_COURSE = _current(
+    "cluster_course",
+    required(observed_at="timestamp"),
+    lag="long",
+    time_lag_seconds="double",
+    under_replicated="long",
+    under_min_isr="long",
+    offline="long",
+    brokers_alive="int",
+    brokers_known="int",
+    topics="int",
+    groups="int",
+)
+"""What ``cluster_status`` said in the last minutes, a row an evaluation, in order of time."""
+
+GROUP_COURSE = _current(
+    "group_course",
+    required(observed_at="timestamp", group="string"),
+    lag="long",
+    time_lag_seconds="double",
+    members="int",
+)
+"""The same of the groups with the most waiting messages. A lag that is unknown has no row."""
+
 CHANGED_ADVICE = replace(
     RECOMMENDATIONS,
     name="changed_advice",
@@ -261,5 +288,7 @@ CURRENT_TABLES: tuple[Table, ...] = (
     CLUSTER_STATUS,
     OPEN_ALERTS,
     RECENT_CHANGES,
+    CLUSTER_COURSE,
+    GROUP_COURSE,
 )
 """Those that an evaluation writes."""

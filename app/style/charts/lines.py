@@ -293,6 +293,8 @@ def _add_line(
     words: list[str] | None = None,
 ) -> None:
     known = sum(value is not None for value in values)
+    if steps:
+        times, values = _stepped(times, values)
     made.traces.append(
         {
             "type": "scatter",
@@ -308,7 +310,6 @@ def _add_line(
                 "color": colour,
                 "width": 1.8,
                 "dash": dash,
-                "shape": "hv" if steps else "linear",
             },
             "connectgaps": False,
             "customdata": words,
@@ -319,6 +320,27 @@ def _add_line(
             else "%{y:,.0f}",
         }
     )
+
+
+def _stepped(
+    times: Sequence[datetime], values: Sequence[float | None]
+) -> tuple[list[datetime], list[float | None]]:
+    """Return the corners of a line that keeps to a value until it is another.
+
+    A value is the highest of the time since the one before, and stands at its end: what is higher
+    was so by then, and what is lower has been so since the one before.
+    """
+    corners: list[tuple[datetime, float | None]] = []
+    before: tuple[datetime, float | None] | None = None
+    for at, value in zip(times, values, strict=True):
+        if before is not None and value is not None and before[1] is not None:
+            if value < before[1]:
+                corners.append((before[0], value))
+            elif value > before[1]:
+                corners.append((at, before[1]))
+        corners.append((at, value))
+        before = at, value
+    return [at for at, _ in corners], [value for _, value in corners]
 
 
 def _fit(made: Plot, part: float) -> None:

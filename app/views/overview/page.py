@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.data import history_queries, present, queries
 from app.data.context import current
-from app.data.history import CLUSTER
+from app.data.history import CLUSTER, History
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import clock, count, duration, escape, exact, per_minute, rate, short, thin
 from app.ui import (
@@ -24,7 +24,7 @@ from app.ui.browser import items
 from app.ui.changes import deploy_form, events, page_events
 from app.ui.group_list import is_late
 from app.ui.tables import Column
-from app.ui.time_axis import note_of, page_axis
+from app.ui.time_axis import end_of, note_of, page_axis
 from app.views.overview import view_model
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS
 
@@ -119,15 +119,14 @@ if beside:
         if len(beside) > LINKS_SHOWN:
             routes.link(routes.GROUPS, f"{len(beside) - LINKS_SHOWN} more on Consumer groups")
 
-course = measured = history_queries.nothing_yet(CLUSTER)
+whole = History(frame=history_queries.nothing_yet(CLUSTER), step_seconds=60)
 with components.guarded():
     whole = history_queries.cluster_history(view)
-    course, measured = whole.frame, whole.measured
 if not cluster.is_empty():
     now = cluster.row(0, named=True)
     # All tiles are of the present, whatever range the charts are of.
     grown = (
-        view_model.growth(measured, "lag", now["lag"], now["evaluated_at"])
+        view_model.growth(whole.measured, "lag", now["lag"], now["evaluated_at"])
         if view.range.end is None
         else "now"
     )
@@ -188,7 +187,9 @@ if not cluster.is_empty():
 
 axis = None
 with components.guarded():
-    busiest = groups.sort("lag", descending=True, nulls_last=True)["group"].head(NAMED_SERIES)
+    # A group that cannot be read now is not less busy for it.
+    waiting = pl.max_horizontal("lag", "known_lag")
+    busiest = groups.sort(waiting, descending=True, nulls_last=True)["group"].head(NAMED_SERIES)
     past = history_queries.group_history(view, busiest.to_list())
     left, right = st.columns(2, gap="medium")
     with (
@@ -224,7 +225,7 @@ with components.guarded():
     with right, components.guarded():
         components.chart(
             columns_chart(
-                course,
+                whole.frame,
                 [
                     Line(column="arrival_per_second", name="arriving, internal topics too"),
                     Line(column="consumption_per_second", name="consumed"),
@@ -237,6 +238,7 @@ with components.guarded():
             ),
             key="flows",
             alt="Messages a second that all topics receive and all groups consume, over time",
+            note=end_of(view, whole, "arrival_per_second"),
         )
 
     with components.section("Changes in the last hour", is_folded=view.is_phone):

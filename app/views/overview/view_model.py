@@ -13,6 +13,7 @@ from alerting.status.model import Status
 from app.data.history import TIME
 from app.style.format import count, duration, exact, short
 from app.ui.alert_list import CRITICAL, INFO, PENDING, RECOVERING, WARNING
+from app.ui.group_list import unread
 from app.ui.incident_list import badge_of, needs
 from app.ui.incidents import Incident
 from app.ui.symptoms import counted, symptoms_of
@@ -103,9 +104,8 @@ def _groups_sentence(groups: pl.DataFrame) -> str:
         return "No consumer group is known"
     lag = groups["lag"].drop_nulls()
     total = f"Lag total {short(int(lag.sum()))}" if lag.len() else "Lag total unknown"
-    incomplete = int((groups["unknown_partitions"].fill_null(0) > 0).sum())
-    if incomplete and lag.len():
-        total += f" without {count(incomplete, 'group')} that could not be read in full"
+    if lag.len() and (without := unread(groups)):
+        total += f" {without}"
     numbers = dict(groups.group_by("status").len().iter_rows())
     states = [
         f"{exact(numbers[status.value])} {word}"

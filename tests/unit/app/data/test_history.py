@@ -131,6 +131,33 @@ def test_a_minute_is_drawn_when_it_is_over(now: float, lags: list[int]) -> None:
     assert merged(gold(1, 2), samples(s125=6), now=now).frame["lag"].to_list() == lags
 
 
+def test_a_course_is_drawn_up_to_now_and_its_means_stay_unknown() -> None:
+    course = samples(s65=5, s125=6, s130=8, s140=7).with_columns(
+        pl.lit(None, pl.Float64).alias("arrival_per_second")
+    )
+
+    def ended(now: float, raw: pl.DataFrame, key: str = "1h") -> History:
+        return merge(
+            gold(1, 2),
+            raw,
+            keys=("group",),
+            measures=GROUP,
+            chosen=RANGES[key],
+            poll_seconds=5.0,
+            now=START + timedelta(seconds=now),
+            course=course,
+        )
+
+    found = ended(140, samples())
+    assert found.frame["lag"].to_list() == [1, 2, 8], "the highest of the minute that goes on"
+    assert found.frame["arrival_per_second"].to_list() == [10.0, 10.0, None]
+    assert found.newest == START + timedelta(seconds=140)
+    sampled = ended(200, samples(s125=4))
+    assert sampled.frame["lag"].to_list() == [1, 2, 4], "samples tell more"
+    assert sampled.newest is None
+    assert ended(140, samples(), "7d").newest is None, "by the hour it would be no more to see"
+
+
 @pytest.mark.parametrize(
     ("poll_seconds", "step"),
     [pytest.param(5.0, 15, id="demo"), pytest.param(15.0, 30, id="usual")],

@@ -152,8 +152,10 @@ def test_the_highest_of_a_step_stands_where_it_ends_not_before_what_it_follows_f
         y_title="n",
         at_end=True,
     )
-    for trace in (*of_columns.data, *of_series.data):
+    of_lines, of_steps = of_columns.data
+    for trace in (of_lines, *of_series.data):
         assert list(trace.x) == expected
+    assert list(dict.fromkeys(of_steps.x)) == expected
     begins = columns_chart(rows, lines, axis=axis, palette=LIGHT, step_seconds=60, y_title="n")
     assert list(begins.data[0].x) == [axis.local(at) for at in rows["time"]]
 
@@ -279,6 +281,22 @@ def test_durations_are_scaled_and_written_in_words_on_hover() -> None:
     assert list(made.data[0].y) == [0.0, 5.0]
     assert list(made.data[0].customdata) == ["0 s", "5 min"]
     assert made.layout.yaxis.title.text == "minutes"
+
+
+def test_a_line_of_steps_rises_where_the_higher_is_known_and_falls_where_it_was_last_so() -> None:
+    made = columns_chart(
+        frame(a=[0.0, 70.0, 70.0, 0.0]).drop("group"),
+        [Line(column="lag", name="at risk", steps=True)],
+        axis=AXIS,
+        palette=LIGHT,
+        step_seconds=60,
+        y_title="partitions",
+    )
+    minutes = [round((at - made.data[0].x[0]).total_seconds() / 60) for at in made.data[0].x]
+    assert list(zip(minutes, made.data[0].y, strict=True)) == [
+        *((0, 0.0), (1, 0.0), (1, 70.0)),
+        *((2, 70.0), (2, 0.0), (3, 0.0)),
+    ]
 
 
 def test_what_was_generated_has_another_ground_as_far_as_it_is_shown() -> None:

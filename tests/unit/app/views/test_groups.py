@@ -77,7 +77,11 @@ def test_the_sentence_of_groups_never_hides_what_is_unknown() -> None:
     unsure = {"group": "b", "status": "UNKNOWN", "unknown_partitions": 2}
     title, detail = group_list.sentence(statuses(late, unsure))
     assert title == "Of 2 groups: 1 stopped, 1 unknown"
-    assert "without 1 group that could not be read in full" in detail
+    assert "without 1 group that cannot be read in full;" in detail
+    _, detail = group_list.sentence(statuses(late, {**unsure, "known_lag": 700}))
+    assert "without 1 group that cannot be read in full, it had 700 when last read;" in detail
+    two = [{**unsure, "known_lag": 700}, {**unsure, "group": "c"}]
+    assert ", 1 of them had 700 when last read" in group_list.sentence(statuses(late, *two))[1]
     assert "furthest behind is a by 2 min" in detail
     _, detail = group_list.sentence(statuses({**late, "group": "z"}, late, {**late, "group": "k"}))
     assert "furthest behind is a by" in detail, "of those that are alike the first by name"

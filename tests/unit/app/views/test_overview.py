@@ -223,14 +223,14 @@ def test_the_sentence_of_the_overview() -> None:
         schema=CLUSTER_STATUS.polars_schema,
     )
     groups = statuses(
-        {"group": "a", "status": "STALLED", "lag": 900, "unknown_partitions": 1},
+        {"group": "a", "status": "STALLED", "lag": 900, "unknown_partitions": 1, "known_lag": 950},
         {"group": "b", "lag": 100},
     )
     found = listed(alerts({"fingerprint": "a", "severity": "critical"}))
     assert overview_view_model.headline(found, groups, cluster) == (
         "a is late. 1 thing needs you now",
-        f"Lag total {short(1000)} without 1 group that could not be read in full, "
-        "of 2 groups 1 stalled. 1 of 3 brokers missing.",
+        f"Lag total {short(1000)} without 1 group that cannot be read in full, it had 950 when "
+        "last read, of 2 groups 1 stalled. 1 of 3 brokers missing.",
     )
     up = cluster.with_columns(pl.lit([], pl.List(pl.Int32)).alias("missing_brokers"))
     said = {
