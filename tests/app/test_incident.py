@@ -59,7 +59,7 @@ def test_an_incident_is_told_from_its_first_second(
     groups = {trace["name"] for trace in json.loads(late.proto.spec)["data"]}
     assert groups - {"objective 5 min"} == follow
     (markdown,) = [one.value for one in test.code if "# Broker 2 is missing" in one.value]
-    assert "| under-replicated | 0 | 54 | " in markdown.replace("\\", "")
+    assert "| under-replicated | 0 | 55 | " in markdown.replace("\\", "")
     assert "| stock | " not in markdown
 
 

@@ -21,7 +21,7 @@ from app.ui.frame import login
 from config.app import RoleSettings
 from config.load import load
 from config.parts import Selection
-from lake.schemas.current import CHANGED_ADVICE, CLUSTER_STATUS, CURRENT_TABLES
+from lake.schemas.current import CHANGED_ADVICE, CLUSTER_COURSE, CLUSTER_STATUS, CURRENT_TABLES
 from lake.schemas.tables import TABLES
 from tests.app.conftest import NOW, Open
 from tests.app.test_pages import calm, texts
@@ -156,8 +156,9 @@ def test_each_table_says_who_sees_its_rows_or_is_hidden(filled: Path) -> None:
             if column in rows.columns:
                 assert set(rows[column].drop_nulls()) <= {"payments"}, table.name
     assert hidden.isdisjoint(table.name for table in SHOWN_BY)
-    for table in (*CURRENT_TABLES, CHANGED_ADVICE):
+    for table in {*CURRENT_TABLES, CHANGED_ADVICE} - {CLUSTER_COURSE}:
         assert table in SHOWN_BY, table.name
+    assert CLUSTER_COURSE not in SHOWN_BY, "as the history of the cluster"
 
 
 def test_a_cluster_that_is_hidden_has_no_rows(filled: Path) -> None:

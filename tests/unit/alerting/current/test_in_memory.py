@@ -65,6 +65,23 @@ def test_what_is_no_longer_seen_stays_as_it_was_last_seen(tmp_path: Path) -> Non
     assert later[TOPIC_STATUS]["evaluated_at"][0] - now == timedelta(seconds=3000)
 
 
+def test_of_a_group_that_cannot_be_read_it_is_known_what_lag_it_had_and_when(
+    tmp_path: Path,
+) -> None:
+    lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
+    in_memory = EvaluationInMemory(lake, DEFAULT_ALERT_RULES, watched_since=0.0)
+    now = polled(lake)
+    seen = in_memory.evaluate("c", now.timestamp())[GROUP_STATUS]
+    assert seen["lag"].null_count() == 0
+    assert (
+        seen.select("known_lag", "known_lag_at").rows() == seen.select("lag", "observed_at").rows()
+    )
+    later = in_memory.evaluate("c", now.timestamp() + 240)[GROUP_STATUS]
+    assert later["lag"].null_count() == later.height
+    known = ["group", "known_lag", "known_lag_at"]
+    assert later.select(known).equals(seen.select(known))
+
+
 def test_without_the_service_its_last_rows_and_alerts_go_on(tmp_path: Path) -> None:
     lake = Lake(LakeSettings(uri=str(tmp_path / "lake")))
     now = polled(lake)
