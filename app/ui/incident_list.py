@@ -152,6 +152,7 @@ def items(
     *,
     acknowledged: Mapping[str, Acknowledgement] | None = None,
     silenced: frozenset[str] = frozenset(),
+    lost: Mapping[str, str] | None = None,
     stored: bool = True,
 ) -> list[Item]:
     """Return incidents as rows of a list, their symptoms folded: of what goes on those of now.
@@ -161,6 +162,7 @@ def items(
         view: The frame of the page.
         acknowledged: Acknowledgements by alert.
         silenced: The ids of alerts that are silenced.
+        lost: What was deleted unread in all, by alert.
         stored: Whether the alert store knows them: then each leads to its incident.
     """
     rows = []
@@ -168,6 +170,7 @@ def items(
         cause, what = one.cause, thin(one.cause.what)
         goes_on = one.ended_at is None
         by = (acknowledged or {}).get(cause.id)
+        bad = how_bad(cause, is_over=not goes_on)
         target = subject(cause.labels, cause.page, what)
         cluster = cause.labels.get("cluster", view.cluster)
         if cluster != view.cluster and cluster not in view.sources_beside:
@@ -199,7 +202,7 @@ def items(
                 badge=badge_of(one),
                 what=what,
                 when=span(one, view),
-                why=thin(how_bad(cause, is_over=one.ended_at is not None)),
+                why=" ".join(filter(None, (thin(bad), (lost or {}).get(cause.id)))),
                 until=", ".join(notes),
                 # What to do about it was to be done while it lasted.
                 step=cause.step if one.ended_at is None else "",

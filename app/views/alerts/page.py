@@ -15,6 +15,7 @@ from app.ui import (
     components,
     incident_list,
     incidents,
+    losses,
     open_incidents,
     routes,
     symptoms,
@@ -114,20 +115,22 @@ if not found:
 elif not shown:
     components.nothing("No open alert matches these filters.", icon=":material/filter_alt_off:")
 else:
+    listed = open_incidents.told(view, shown[:LISTED])
     items.draw(
         incident_list.items(
-            open_incidents.told(view, shown[:LISTED]),
+            listed,
             view,
             acknowledged=acknowledged,
             silenced=frozenset(silenced),
+            lost=losses.said(view, listed),
         ),
         view=view,
         lines=True,
         key="alerts-open",
         alt="What is wrong, the worst and most urgent first, symptoms folded under their cause",
     )
-    if (listed := min(len(shown), LISTED)) < len(found):
-        st.caption(f"{listed} of {len(found)} causes; the table below has all alerts")
+    if len(listed) < len(found):
+        st.caption(f"{len(listed)} of {len(found)} causes; the table below has all alerts")
 
 columns = {
     "severity": Column(

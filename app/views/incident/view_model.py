@@ -334,6 +334,7 @@ def markdown(
     now: datetime,
     link: str,
     *,
+    lost: str = "",
     spacing: timedelta,
     at_risk: pl.DataFrame | None = None,
     late: lag.Courses | None = None,
@@ -345,6 +346,7 @@ def markdown(
         found: What happened.
         now: The present.
         link: The address of its page.
+        lost: What was deleted unread in all.
         spacing: From one row to the next of what follows.
         at_risk: History of the cluster's partitions at risk, where the page draws it.
         late: How late its groups were.
@@ -356,7 +358,12 @@ def markdown(
         "Severity": severity_style(cause.severity, is_over=incident.ended_at is not None).word,
         "Rule": cause.rule,
     }
-    lines = [f"# {_portable(cause.what)}", "", _portable(thin(told(incident)[0])), ""]
+    lines = [
+        f"# {_portable(cause.what)}",
+        "",
+        _portable(f"{thin(told(incident)[0])} {lost}".rstrip()),
+        "",
+    ]
     lines += [f"{sentence(incident, now, UTC)} Times are UTC.", ""]
     lines += [f"- {name}: {_portable(str(value))}" for name, value in facts.items()]
     lines += [f"- Page: <{link}>"]
