@@ -73,21 +73,21 @@ def story(alert_id: str, label: str = "incident") -> Target:
 
 
 def span(incident: Incident, view: View) -> str:
-    """Write when an incident was: ``since 18:43``, or ``18:43, for 6 min``; see ``mended_at``.
+    """Write when an incident was: ``since 18:43``, or ``18:43, lasted 6 min``.
 
-    What was mended before it was over lasted so long: ``18:43, for 3 min, over after 6 min``.
+    What was mended before its alert was over: ``18:43, lasted 3 min, over at 18:49``.
     """
     cause = incident.cause
     began = clock(moment(cause.began_at), view.zone, now=view.now)
-    over_at, mended = cause.resolved_at, mended_at(cause)
-    if incident.ended_at is None or over_at is None or mended is None:
+    mended = mended_at(cause)
+    if incident.ended_at is None or mended is None:
         return beginning(began, at_least=cause.began_before)
     began = or_before(began, at_least=cause.began_before)
-    lasted = f"for {duration(mended - cause.began_at)}".replace(" ", "\u00a0")
-    if mended == over_at:
+    lasted = f"lasted {duration(mended - cause.began_at)}".replace(" ", "\u00a0")
+    if mended == cause.resolved_at:
         return f"{began}, {lasted}"
-    over = duration(over_at - cause.began_at).replace(" ", "\u00a0")
-    return f"{began}, {lasted}, over after {over}"
+    over = clock(moment(cause.resolved_at), view.zone, now=view.now)
+    return f"{began}, {lasted}, over at {over}"
 
 
 def beginning(began: str, *, at_least: bool) -> str:

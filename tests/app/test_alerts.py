@@ -223,7 +223,7 @@ def test_a_group_that_is_fine_again_leads_to_its_last_incident(
     test = open_page(alarmed, "group", group="billing")
     calm(test)
     (link,) = (one.proto for one in test.get("page_link") if "billing stopped" in one.proto.label)
-    assert link.label.endswith("for\u00a04\u00a0min")
+    assert link.label.endswith("lasted\u00a04\u00a0min")
     assert f"alert={over.id}" in link.query_string
     # A fixed time that ended before the incident did leads to none.
     ends = (NOW - timedelta(hours=1), NOW - timedelta(minutes=13))

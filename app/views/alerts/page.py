@@ -211,8 +211,10 @@ with components.section(
                     "severity": columns["severity"],
                     "what": columns["what"],
                     "began_at": Column("began", "time"),
-                    "ended_at": Column("resolved", "time", unknown="goes on"),
-                    "lasts_seconds": Column("lasted", "duration"),
+                    "ended_at": Column("over at", "time", unknown="goes on"),
+                    "lasts_seconds": Column(
+                        "lasted", "duration", help="Until it was mended: it may be over later."
+                    ),
                     "note": columns["note"],
                     "detail": columns["detail"],
                     "rule": columns["rule"],

@@ -317,8 +317,6 @@ def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
         if incident.outlived_at is not None:
             last = clock(moment(incident.outlived_at), zone, now=now, to_seconds=True)
             said = f"{said} Its last symptom ended at {last}."
-        if mended == cause.resolved_at:
-            return f"It began at {began}, ended at {over} and lasted {lasted}. {said}"
         return f"It began at {began}, lasted {lasted}, and was over at {over}. {said}"
     goes = duration(now.timestamp() - cause.began_at)
     if cause.resolved_at is not None:

@@ -127,7 +127,7 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
             "what": Column("what", width=230),
             "began": Column("began", "time", width=102),
             "seconds": Column("lasted", "duration", width=72, help=LASTED),
-            "ended": Column("over", "time", unknown="goes on", width=102, help="Of its alert."),
+            "ended": Column("over at", "time", unknown="goes on", width=102, help="Its alert."),
             "detail": Column("how bad", width=324, help="At its worst, of all evaluations."),
             "symptoms": Column("symptoms", "count", width=80, help="All, whenever they fired."),
             "not_fired": Column(
