@@ -60,7 +60,8 @@ if store is None or alert is None:
         "history was deleted after alerting.history_days. The page Alerts lists those that are "
         "there."
         if asked
-        else "The page Alerts lists what is open and what was: its rows lead to incidents."
+        else "The page Alerts lists what fires, what is pending and what was: its rows lead to "
+        "incidents."
     )
     st.stop()
 

@@ -33,15 +33,17 @@ measured = ""
 try:
     store = alert_store.open_store(view)
     fired = None
+    is_cut = False
     if store:
         places = (view.cluster, *view.sources_beside)
         look = partial(store.around, clusters=places)
         fired = incidents.between(look, start.timestamp(), end.timestamp())
+        is_cut = store.is_cut
 except AlertingError as error:
     fired = None
     st.error(escape(str(error)), icon=":material/database_off:")
 if fired is not None:
-    parts["incidents"] = view_model.incident_part(fired, start, end)
+    parts["incidents"] = view_model.incident_part(fired, start, end, is_cut=is_cut)
 with components.guarded():
     late = late_hours.over_objective(view, start, end)
     # Of the whole cluster: whom a part of it is hidden from is not shown how far its history goes.

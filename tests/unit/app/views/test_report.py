@@ -297,3 +297,9 @@ def test_the_week_says_whose_begin_nobody_saw() -> None:
         "Began then or before: unseen."
     )
     assert view_model.incident_part([seen], START, END).note == ""
+
+
+def test_a_week_with_more_alerts_than_are_read_says_so() -> None:
+    part = view_model.incident_part([], START, END, is_cut=True)
+    assert part.note.startswith("Only the newest 1\u202f000 alerts are read at once")
+    assert view_model.headline({"incidents": part})[0] == "At least 0 incidents"
