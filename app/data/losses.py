@@ -74,9 +74,9 @@ def of_group(view: View, group: str, since: datetime, until: datetime | None) ->
     topics = status["topics"].explode().drop_nulls().sort().to_list()
     # The minute in which it began is of it; an hour that began earlier may be of another loss.
     first = since.replace(second=0, microsecond=0)
+    written = version(view, GROUP_PARTITION_HISTORY)
     windows = _windows(
-        *(view.cache_key, view.cluster, version(view, GROUP_PARTITION_HISTORY)),
-        *(group, tuple(topics), first, until, grain, view.lake),
+        view.cache_key, view.cluster, written, group, tuple(topics), first, until, grain, view.lake
     )
     return None if windows.is_empty() else int(windows["messages"].sum())
 

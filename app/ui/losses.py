@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -18,6 +18,7 @@ from app.ui.incidents import LOSES_DATA, Incident
 _MOST_READ = 5
 """Incidents of a list whose history is read: the first are those to act on."""
 _NAMED = 3
+"""Groups of an incident that are told: those that lost most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +42,7 @@ class Loss:
 
 
 def losses_of(one: Incident) -> list[Loss]:
-    """Return what the alerts of an incident know of losses, a row a group, the first first."""
+    """Return what the alerts of an incident know of losses, a row a group, the largest first."""
     found: dict[tuple[str, str], Loss] = {}
     for alert in sorted((one.cause, *one.symptoms), key=lambda each: each.began_at):
         labels, began = alert.labels, moment(alert.began_at)
@@ -64,7 +65,7 @@ def losses_of(one: Incident) -> list[Loss]:
             ended_at=moment(alert.resolved_at),
             seen=seen,
         )
-    return list(found.values())
+    return sorted(found.values(), key=lambda each: -each.seen)
 
 
 def said(view: View, found: Iterable[Incident]) -> dict[str, str]:
@@ -77,7 +78,7 @@ def said(view: View, found: Iterable[Incident]) -> dict[str, str]:
     losing = [(one, lost) for one in found if (lost := losses_of(one))][:_MOST_READ]
     sentences = {}
     for one, lost in losing:
-        totals = {each.group: _total(view, each) for each in lost}
+        totals = {each.group: _total(view, each) for each in lost[:_NAMED]}
         sentences[one.cause.id] = sentence(one, lost, totals, view)
     return sentences
 
@@ -91,17 +92,17 @@ def _total(view: View, loss: Loss) -> int:
     return max(loss.seen, total or 0)
 
 
-def sentence(one: Incident, lost: Iterable[Loss], totals: Mapping[str, int], view: View) -> str:
+def sentence(one: Incident, lost: Sequence[Loss], totals: Mapping[str, int], view: View) -> str:
     """Say how much was lost, such as ``At least 41,000 messages deleted unread since 08:40``.
 
     Args:
         one: The incident.
-        lost: What its groups lose.
-        totals: How many messages each group lost at the least.
+        lost: What its groups lose, the largest first.
+        totals: How many messages the first of these groups lost at the least.
         view: The frame of the page.
     """
     parts = []
-    for each in lost:
+    for each in lost[:_NAMED]:
         number = totals[each.group]
         if not number:
             continue
@@ -109,4 +110,6 @@ def sentence(one: Incident, lost: Iterable[Loss], totals: Mapping[str, int], vie
         began = or_before(clock(each.began_at, view.zone, now=view.now), at_least=each.began_before)
         since = f" since {began}" if each.ended_at is None else " in all"
         parts.append(f"{count(number, 'message')} deleted unread{whose}{since}")
-    return f"At least {listing(parts, limit=_NAMED)}." if parts else ""
+    if parts and (others := len(lost) - _NAMED) > 0:
+        parts.append(f"more by {count(others, 'other group')}")
+    return f"At least {listing(parts, limit=len(parts))}." if parts else ""

@@ -199,8 +199,9 @@ with components.section(
         )
         over = [one for one in past if one.ended_at is not None]
         if over:
+            lost = losses.said(view, over[:LISTED])
             items.draw(
-                incident_list.items(over[:LISTED], view, acknowledged=acknowledged),
+                incident_list.items(over[:LISTED], view, acknowledged=acknowledged, lost=lost),
                 view=view,
                 lines=True,
                 key="alerts-over",

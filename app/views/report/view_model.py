@@ -78,7 +78,12 @@ def measured(
 
 
 def incident_part(
-    found: Sequence[Incident], start: datetime, end: datetime, *, is_cut: bool = False
+    found: Sequence[Incident],
+    start: datetime,
+    end: datetime,
+    *,
+    lost: Mapping[str, str] | None = None,
+    is_cut: bool = False,
 ) -> Part:
     """Return the causes that were open in the week, the worst first and of these the longest.
 
@@ -88,6 +93,7 @@ def incident_part(
         found: The incidents.
         start: The week's first moment.
         end: Its end.
+        lost: What was deleted unread in all, by the id of a cause.
         is_cut: Whether the week has more alerts than are read at once.
     """
     rows, unseen = [], []
@@ -97,6 +103,7 @@ def incident_part(
         if began is None or not is_inside or never_fired(one.cause):
             continue
         cause, symptoms = as_it_was(one.cause), counted(symptoms_of(one))
+        bad, in_all = at_worst(cause, is_over=ended is not None), (lost or {}).get(cause.id)
         inside = min(moment(mended_at(cause)) or end, end) - max(began, start)
         if cause.began_before:
             unseen.append(cause.what)
@@ -110,7 +117,9 @@ def incident_part(
                 "seconds": max(0.0, inside.total_seconds()),
                 "symptoms": symptoms.fired,
                 "not_fired": symptoms.pending + symptoms.never_fired,
-                "detail": at_worst(cause, is_over=ended is not None),
+                "detail": f"{bad.removesuffix('.')}. {in_all}"
+                if bad and in_all
+                else bad or in_all or "",
             }
         )
     time = pl.Datetime("us", "UTC")

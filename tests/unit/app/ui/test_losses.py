@@ -70,6 +70,16 @@ def losing(group: str = "g", **given: Any) -> Alert:
             "h since 00:16.",
             id="of several groups",
         ),
+        pytest.param(
+            Incident(
+                cause=alert(labels={"cluster": "east"}),
+                symptoms=tuple(losing(name, value=float(5 - n)) for n, name in enumerate("abcd")),
+            ),
+            {"a": 4, "b": 3, "c": 2},
+            "At least 4 messages deleted unread by a since 00:16, 3 messages deleted unread by b "
+            "since 00:16, 2 messages deleted unread by c since 00:16 and more by 1 other group.",
+            id="of many groups",
+        ),
     ],
 )
 def test_what_was_deleted_unread_is_said_with_since_when(
