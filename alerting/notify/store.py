@@ -34,6 +34,9 @@ from alerting.notify.stored_rows import (
 from alerting.rules.lifecycle import LAST_MOMENT, Alert, State
 from alerting.rules.matchers import Acknowledgement, Silence
 
+MOST_ALERTS = 1000
+"""Most alerts of a time that are read at once: the newest."""
+
 
 class AlertStore(StoreFile):
     """What the file holds."""
@@ -71,7 +74,7 @@ class AlertStore(StoreFile):
         self,
         since: float,
         cluster: str | None = None,
-        limit: int = 1000,
+        limit: int = MOST_ALERTS,
         until: float = LAST_MOMENT,
         is_over: bool = False,
         never_fired: bool = False,

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from alerting.notify.outbox import TargetHealth
 from alerting.notify.problems import SHOWN_SECONDS, all_problems, silence_problems
 from alerting.notify.shared_state import is_shared, read_state
-from alerting.notify.store import AlertStore
+from alerting.notify.store import MOST_ALERTS, AlertStore
 from alerting.rules.lifecycle import LAST_MOMENT, Alert
 from alerting.rules.matchers import Acknowledgement, MaintenanceWindow, Silence
 from alerting.rules.rule_file import RuleSet, usable_rules
@@ -26,12 +27,17 @@ _LOOK_AGAIN_SECONDS = 2.0
 
 
 class VisibleAlerts:
-    """Alerts, silences and deliveries, as far as the viewer's roles show them."""
+    """Alerts, silences and deliveries, as far as the viewer's roles show them.
+
+    Attributes:
+        is_cut: Whether a time was asked for that has more alerts than are read at once.
+    """
 
     def __init__(self, view: View, store: AlertStore) -> None:
         self._view = view
         self._viewer = view.viewer
         self._store = store
+        self.is_cut = False
 
     def alerts(self) -> dict[str, Alert]:
         """Return the alerts that live, and those resolved not long ago, by fingerprint."""
@@ -46,7 +52,7 @@ class VisibleAlerts:
         self, since: float, cluster: str | None = None, until: float = LAST_MOMENT
     ) -> list[Alert]:
         """Return the alerts that fired between two moments, the newest first."""
-        return self._shown(self._store.history(since, cluster, until=until))
+        return self._shown(self._newest(since, cluster, until=until))
 
     def around(
         self, since: float, until: float, clusters: Sequence[str] | None = None
@@ -59,7 +65,7 @@ class VisibleAlerts:
             clusters: Of these alone; an alert that names no cluster is of the first. None: of all.
         """
         ended = (
-            self._store.history(since, name, until=until, is_over=True, never_fired=never)
+            self._newest(since, name, until=until, is_over=True, never_fired=never)
             for name in (clusters or (None,))
             for never in (False, True)
         )
@@ -72,6 +78,11 @@ class VisibleAlerts:
         )
         found = {one.id: one for one in chain(chain.from_iterable(ended), live)}
         return self._shown(found.values())
+
+    def _newest(self, since: float, cluster: str | None, **asked: Any) -> list[Alert]:
+        found = self._store.history(since, cluster, limit=MOST_ALERTS + 1, **asked)
+        self.is_cut = self.is_cut or len(found) > MOST_ALERTS
+        return found[:MOST_ALERTS]
 
     def silences(self, now: float) -> list[Silence]:
         """Return the silences that have not ended at a moment."""

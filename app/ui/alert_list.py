@@ -10,6 +10,7 @@ import polars as pl
 
 from alerting.checks.registry import CHECKS
 from alerting.notify.outbox import TargetHealth
+from alerting.notify.store import MOST_ALERTS
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement, Silence
 from alerting.rules.model import AlertSeverity, Rule
@@ -153,17 +154,11 @@ def moment(at: float | None) -> datetime | None:
     return None if at is None else datetime.fromtimestamp(at, UTC)
 
 
-def counts(alerts: int, causes: int, silenced: int, rules: str) -> str:
-    """Return how many alerts are open, in a sentence below the headline, which counts causes.
-
-    What of them is pending is said of causes alone: one word has one number.
-    """
-    parts = [
-        f"{count(alerts, 'alert')} open, folded under {count(causes, 'cause')}",
-        *([f"{count(silenced, 'alert')} silenced"] if silenced else []),
-        *([rules] if rules else []),
-    ]
-    return f"{'; '.join(parts)}."
+def cut_note(*, is_cut: bool) -> str:
+    """Say that a time has more alerts than are read at once; nothing where it has not."""
+    if not is_cut:
+        return ""
+    return f"Only the newest {exact(MOST_ALERTS)} alerts are read at once: older ones are missing."
 
 
 def rules_sentence(service: Mapping[str, object] | None) -> str:
@@ -230,8 +225,9 @@ def alert_rows(
                 "rule": alert.rule,
                 "id": alert.id[:8],
                 "ended_at": moment(end),
+                # What is pending counts as that, also under a cause: the note names it.
                 "state": "inhibited"
-                if alert.is_inhibited
+                if alert.is_inhibited and alert.state is not State.PENDING
                 else "recovering"
                 if alert.is_recovering
                 else alert.state.value,

@@ -99,6 +99,7 @@ def show_left_out(problems: Sequence[str]) -> None:
 def section(
     title: str,
     *,
+    anchor: str | None = None,
     help_text: str | None = None,
     log_key: str | None = None,
     is_folded: bool = False,
@@ -107,6 +108,7 @@ def section(
 
     Args:
         title: Its title.
+        anchor: What a link on the page leads to it by.
         help_text: What its words mean, on hover.
         log_key: Where given, a switch of this name makes the figure's y logarithmic.
         is_folded: Whether only its title is seen until it is opened, as on a phone.
@@ -118,16 +120,18 @@ def section(
         with st.expander(title), guarded():
             yield False
         return
-    with heading(title, help_text=help_text):
+    with heading(title, anchor=anchor, help_text=help_text):
         log = st.toggle("log", key=log_key) if log_key else False
     with guarded():
         yield log
 
 
-def heading(title: str, *, help_text: str | None = None) -> DeltaGenerator:
+def heading(
+    title: str, *, anchor: str | None = None, help_text: str | None = None
+) -> DeltaGenerator:
     """Draw the title of a part of the page, and return its row for what belongs beside it."""
     row = st.container(horizontal=True, horizontal_alignment="distribute")
-    row.header(title, anchor=False, help=help_text, width="content")
+    row.header(title, anchor=anchor or False, help=help_text, width="content")
     return row
 
 

@@ -73,21 +73,21 @@ def story(alert_id: str, label: str = "incident") -> Target:
 
 
 def span(incident: Incident, view: View) -> str:
-    """Write when an incident was: ``since 18:43``, or ``18:43, for 6 min``; see ``mended_at``.
+    """Write when an incident was: ``since 18:43``, or ``18:43, lasted 6 min``.
 
-    What was mended before it was over lasted so long: ``18:43, for 3 min, over after 6 min``.
+    What was mended before its alert was over: ``18:43, lasted 3 min, over at 18:49``.
     """
     cause = incident.cause
     began = clock(moment(cause.began_at), view.zone, now=view.now)
-    over_at, mended = cause.resolved_at, mended_at(cause)
-    if incident.ended_at is None or over_at is None or mended is None:
+    mended = mended_at(cause)
+    if incident.ended_at is None or mended is None:
         return beginning(began, at_least=cause.began_before)
     began = or_before(began, at_least=cause.began_before)
-    lasted = f"for {duration(mended - cause.began_at)}".replace(" ", "\u00a0")
-    if mended == over_at:
+    lasted = f"lasted {duration(mended - cause.began_at)}".replace(" ", "\u00a0")
+    if mended == cause.resolved_at:
         return f"{began}, {lasted}"
-    over = duration(over_at - cause.began_at).replace(" ", "\u00a0")
-    return f"{began}, {lasted}, over after {over}"
+    over = clock(moment(cause.resolved_at), view.zone, now=view.now)
+    return f"{began}, {lasted}, over at {over}"
 
 
 def beginning(began: str, *, at_least: bool) -> str:
@@ -152,6 +152,7 @@ def items(
     *,
     acknowledged: Mapping[str, Acknowledgement] | None = None,
     silenced: frozenset[str] = frozenset(),
+    lost: Mapping[str, str] | None = None,
     stored: bool = True,
 ) -> list[Item]:
     """Return incidents as rows of a list, their symptoms folded: of what goes on those of now.
@@ -161,6 +162,7 @@ def items(
         view: The frame of the page.
         acknowledged: Acknowledgements by alert.
         silenced: The ids of alerts that are silenced.
+        lost: What was deleted unread in all, by alert.
         stored: Whether the alert store knows them: then each leads to its incident.
     """
     rows = []
@@ -168,6 +170,7 @@ def items(
         cause, what = one.cause, thin(one.cause.what)
         goes_on = one.ended_at is None
         by = (acknowledged or {}).get(cause.id)
+        bad = how_bad(cause, is_over=not goes_on)
         target = subject(cause.labels, cause.page, what)
         cluster = cause.labels.get("cluster", view.cluster)
         if cluster != view.cluster and cluster not in view.sources_beside:
@@ -199,7 +202,7 @@ def items(
                 badge=badge_of(one),
                 what=what,
                 when=span(one, view),
-                why=thin(how_bad(cause, is_over=one.ended_at is not None)),
+                why=" ".join(filter(None, (thin(bad), (lost or {}).get(cause.id)))),
                 until=", ".join(notes),
                 # What to do about it was to be done while it lasted.
                 step=cause.step if one.ended_at is None else "",

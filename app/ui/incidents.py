@@ -16,6 +16,9 @@ from alerting.rules.lifecycle import LAST_MOMENT, SETTLE_SECONDS, Alert, State, 
 from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.phrases import in_steps
 
+LOSES_DATA = "losing_data"
+"""The check of a group whose unread messages retention deletes."""
+
 DEADLINE_SHOWN = timedelta(days=7)
 """Later than that nobody acts on, and rates will have changed."""
 
@@ -171,7 +174,7 @@ def _urgency(one: Incident, now: datetime) -> tuple[int, int, bool, int, float, 
 def _loss(one: Incident, now: datetime) -> tuple[int, float]:
     """Rank what is lost now, what will be in how long, and the rest."""
     if any(
-        each.check == "losing_data" and each.state is State.FIRING and not each.is_recovering
+        each.check == LOSES_DATA and each.state is State.FIRING and not each.is_recovering
         for each in (one.cause, *one.symptoms)
     ):
         return 0, 0.0

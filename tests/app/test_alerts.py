@@ -43,6 +43,14 @@ def test_alerts_are_grouped_by_cause(open_page: Open, alarmed: Path) -> None:
     calm(test)
     assert test.title[0].value == open_page(alarmed).title[0].value, "the Overview counts the same"
     assert "34 rules every 5 s" in texts(test)
+    rows = test.dataframe[0].value
+    pending = int((rows["state"] == "pending").sum())
+    said = f"{len(rows) - pending} alerts firing, {count(pending, 'alert')} pending"
+    assert said in texts(test), "what is pending does not fire"
+    assert said in test.expander[0].label
+    assert "in the last hour ↓](#history)" in texts(test)
+    (history,) = (one.proto for one in test.header if one.value == "History")
+    assert history.anchor == "history"
     causes = {row["what"]: row for row in listed(test)}
     broker = causes["Broker 2 is missing"]
     assert broker["badge"]["label"] == "● act now"
@@ -76,7 +84,7 @@ def test_causes_are_found_by_their_names_and_those_of_their_symptoms(
     assert f"1 of {every} causes" in texts(test)
     test.text_input(key="alerts-search").set_value("no such").run()
     assert not listed(test)
-    assert "No open alert matches" in texts(test)
+    assert "Nothing that fires or is pending matches" in texts(test)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +231,7 @@ def test_a_group_that_is_fine_again_leads_to_its_last_incident(
     test = open_page(alarmed, "group", group="billing")
     calm(test)
     (link,) = (one.proto for one in test.get("page_link") if "billing stopped" in one.proto.label)
-    assert link.label.endswith("for\u00a04\u00a0min")
+    assert link.label.endswith("lasted\u00a04\u00a0min")
     assert f"alert={over.id}" in link.query_string
     # A fixed time that ended before the incident did leads to none.
     ends = (NOW - timedelta(hours=1), NOW - timedelta(minutes=13))

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
+import polars as pl
 import pytest
 
 from app.data.alert_store import VisibleAlerts
-from app.style.format import count
+from app.style.format import count, exact
+from config.load import load
+from lake.schemas.current import GROUP_STATUS
+from lake.schemas.tables import GROUP_PARTITION_HISTORY
+from lake.storage.store import Lake
 from tests.app.conftest import NOW, Open, store_of
+from tests.app.generated import write_gold
 from tests.app.test_alerts import listed
 from tests.app.test_pages import calm, texts
 
@@ -120,3 +127,58 @@ def test_an_incident_is_acknowledged_and_silenced_where_it_is_told(
     store.silence(texts_of, starts_at=at, ends_at=at + 60, author="ana", comment="now", now=at)
     store.close()
     assert "It is silenced." in texts(open_page(alarmed, "incident", alert=broker.id))
+
+
+def test_an_incident_says_what_was_deleted_unread_since_it_began(
+    open_page: Open, alarmed: Path
+) -> None:
+    began = NOW - timedelta(minutes=30)
+    store = store_of(alarmed)
+    (stopped, *_) = [one for one in store.alerts().values() if one.check == "stopped"]
+    group = stopped.labels["group"]
+    lost = replace(
+        stopped,
+        check="losing_data",
+        rule="GroupLosingData",
+        fingerprint="lost",
+        what=f"{group} loses data",
+        started_at=began.timestamp(),
+        since=None,
+        inhibited_by=None,
+        began_before=False,
+        worst=None,
+        value=100.0,
+        status="LOSING_DATA",
+    )
+    others = {one.fingerprint: one for one in store.alerts().values() if one is not stopped}
+    cluster = lost.labels["cluster"]
+    store.save(cluster, others | {"lost": lost}, {}, [], NOW.timestamp())
+    store.close()
+    lake = Lake(load(alarmed / "headroom.yaml").lake)
+    status = lake.current.read(GROUP_STATUS, cluster)
+    assert status is not None
+    topic = status.filter(group=group)["topics"].item()[0]
+    minutes = [
+        {
+            "cluster": cluster,
+            "grain_seconds": 60,
+            "window_start": began.replace(second=0) + timedelta(minutes=number),
+            "group": group,
+            "topic": topic,
+            "partition": 99,
+            "lost_messages_max": 100,
+            "log_start_last": 1000 * number,
+            "committed_last": 1000 * number,
+            "date": began.date(),
+        }
+        for number in range(20)
+    ]
+    write_gold(lake, GROUP_PARTITION_HISTORY, pl.DataFrame(minutes))
+    test = open_page(alarmed, "incident", alert=lost.id)
+    calm(test)
+    said = f"At least {exact(2000)} messages deleted unread since {began:%H:%M}"
+    assert said in texts(test).replace("\\", "")
+    (markdown,) = [one.value for one in test.code if f"# {group} loses" in one.value]
+    assert said in markdown.replace("\\", "")
+    (row,) = [one for one in listed(open_page(alarmed, "alerts")) if one["what"] == lost.what]
+    assert said in row["why"], "as the list does"

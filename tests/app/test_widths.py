@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import NOW, store_of
 from tests.app.connect import add_connect
-from tests.app.figures import assert_fits, assert_fits_whole
+from tests.app.figures import ROOM, assert_fits, assert_fits_whole
 from tests.app.queues import add_rabbit
 
 Open = Callable[..., AppTest]
@@ -22,11 +23,21 @@ Open = Callable[..., AppTest]
     [
         ("brokers", ("one_more", "preferred_leader", "messages_in_per_second", "detail")),
         ("dead_letters", ("origin",)),
-        ("report", ("symptoms",)),
+        ("report", ("detail",)),
+        ("alerts", ("detail",)),
     ],
 )
 def test_tables_fit(open_page: Open, alarmed: Path, page: str, last: tuple[str, ...]) -> None:
     assert_fits(open_page(alarmed, page), *last)
+
+
+def test_how_bad_alerts_were_fits(open_page: Open, alarmed: Path) -> None:
+    test = open_page(alarmed, "alerts")
+    shown = [one for one in test.dataframe if "ended_at" in one.value]
+    table, settings = list(shown[0].value), json.loads(shown[0].proto.columns)
+    before = table[: table.index("detail") + 1]
+    assert sum(settings[name]["width"] for name in before) <= ROOM
+    assert settings["detail"]["width"] >= 500, "two lines hold most sentences"
 
 
 @pytest.mark.parametrize(

@@ -246,11 +246,8 @@ def _of_cause(one: Alert, since: datetime, zone: tzinfo, now: datetime) -> Event
     if one.resolved_at is not None:
         ended = datetime.fromtimestamp(one.resolved_at, UTC)
         at = began if began >= since else ended
-        over = duration((ended - began).total_seconds())
-        detail = f"over at {clock(ended, zone, now=now)}, after {over}"
-        mended = mended_at(one)
-        if mended is not None and mended != one.resolved_at:
-            detail = f"lasted {duration(mended - one.began_at)}, {detail}"
+        lasted = duration((mended_at(one) or one.resolved_at) - one.began_at)
+        detail = f"lasted {lasted}, over at {clock(ended, zone, now=now)}"
     return Event(
         at=at,
         sort=Sort.ALERTS,

@@ -15,6 +15,7 @@ from app.ui import (
     components,
     incident_list,
     incidents,
+    losses,
     open_incidents,
     routes,
     symptoms,
@@ -68,8 +69,8 @@ components.headline(
     escape(thin(incident_list.needs(here))),
     escape(
         view_model.elsewhere(elsewhere)
-        + alert_list.counts(
-            len(open_now),
+        + view_model.counts(
+            open_now,
             len(found),
             sum(one.id in silenced for one in open_now),
             alert_list.rules_sentence(service),
@@ -79,7 +80,8 @@ components.headline(
 evaluated = alert_list.service_age(service, view.now)
 interval = alert_list.service_interval(service) or view.interval_seconds
 colour = components.age_colour(evaluated, interval)
-st.caption(f"Evaluated :{colour}[{age(evaluated)}]")
+link = view_model.history_link(past, view)
+st.caption(f"Evaluated :{colour}[{age(evaluated)}]" + (f" · {link}" if link else ""))
 if evaluated is None or evaluated > 4 * interval:
     st.error(
         "The alerting service does not run: nobody is notified. "
@@ -112,22 +114,26 @@ if found or past:
 if not found:
     components.nothing("Nothing fires, nothing is pending.", icon=":material/check:")
 elif not shown:
-    components.nothing("No open alert matches these filters.", icon=":material/filter_alt_off:")
+    components.nothing(
+        "Nothing that fires or is pending matches these filters.", icon=":material/filter_alt_off:"
+    )
 else:
+    listed = open_incidents.told(view, shown[:LISTED])
     items.draw(
         incident_list.items(
-            open_incidents.told(view, shown[:LISTED]),
+            listed,
             view,
             acknowledged=acknowledged,
             silenced=frozenset(silenced),
+            lost=losses.said(view, listed),
         ),
         view=view,
         lines=True,
         key="alerts-open",
         alt="What is wrong, the worst and most urgent first, symptoms folded under their cause",
     )
-    if (listed := min(len(shown), LISTED)) < len(found):
-        st.caption(f"{listed} of {len(found)} causes; the table below has all alerts")
+    if len(listed) < len(found):
+        st.caption(f"{len(listed)} of {len(found)} causes; the table below has all alerts")
 
 columns = {
     "severity": Column(
@@ -139,15 +145,15 @@ columns = {
     "what": Column("what", width=275),
     "state": Column("state", width=80),
     "lasts_seconds": Column("for", "duration", width=90),
-    "note": Column("note", unknown="", width="medium"),
-    "detail": Column("how bad", width="large"),
+    "detail": Column("how bad", width=463),
     "step": Column("next step", width="large"),
+    "note": Column("note", unknown="", width="medium"),
     "cluster": Column("cluster", width=100),
     "rule": Column("rule", width=170),
     "id": Column("id", help="python -m alerting ack ID acknowledges it.", width=90),
 }
 if open_now:
-    with st.expander(f"All {count(len(open_now), 'open alert')} as a table, symptoms included"):
+    with st.expander(f"All as a table, symptoms included: {view_model.states(open_now)}"):
         tables.show(
             alert_list.alert_rows(
                 sorted(open_now, key=lambda alert: alert.is_inhibited),
@@ -159,7 +165,7 @@ if open_now:
             columns,
             view=view,
             key="alerts-table",
-            alt="Open alerts with severity, age, reason and next step",
+            alt="Alerts that fire or are pending, with severity, age, reason and next step",
             noun="alerts",
         )
 
@@ -170,6 +176,7 @@ if open_alerts and view.viewer.operates:
 
 with components.section(
     "History",
+    anchor=view_model.HISTORY,
     help_text="What fired in the chosen range: causes, the newest first.",
     is_folded=view.is_phone,
 ):
@@ -187,13 +194,14 @@ with components.section(
         components.chart(
             timeline_chart(bars, axis=axis, palette=view.palette, is_narrow=view.is_phone),
             key="alerts-timeline",
-            alt="When each cause was open, and its symptoms",
+            alt="When each cause began and ended, and its symptoms",
             note=shown_of(bars),
         )
         over = [one for one in past if one.ended_at is not None]
         if over:
+            lost = losses.said(view, over[:LISTED])
             items.draw(
-                incident_list.items(over[:LISTED], view, acknowledged=acknowledged),
+                incident_list.items(over[:LISTED], view, acknowledged=acknowledged, lost=lost),
                 view=view,
                 lines=True,
                 key="alerts-over",
@@ -201,17 +209,24 @@ with components.section(
             )
             if len(over) > LISTED:
                 st.caption(f"{LISTED} of {len(over)} causes; the table below has all alerts")
+        if cut := alert_list.cut_note(is_cut=store.is_cut):
+            st.caption(cut)
         with st.expander(f"{count(len(history), 'alert')} as a table"):
             tables.show(
                 alert_list.alert_rows(map(as_it_was, history), view.now, causes=causes),
                 {
                     "severity": columns["severity"],
-                    "what": columns["what"],
-                    "began_at": Column("began", "time"),
-                    "ended_at": Column("resolved", "time", unknown="goes on"),
-                    "lasts_seconds": Column("lasted", "duration"),
+                    "what": Column("what", width=230),
+                    "began_at": Column("began", "time", width=102),
+                    "lasts_seconds": Column(
+                        "lasted",
+                        "duration",
+                        width=72,
+                        help="Until it was mended: it may be over later.",
+                    ),
+                    "detail": Column("how bad", width=504, help="At its worst, of what is over."),
+                    "ended_at": Column("over at", "time", unknown="goes on", width=102),
                     "note": columns["note"],
-                    "detail": columns["detail"],
                     "rule": columns["rule"],
                     "cluster": columns["cluster"],
                 },

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import AlertSeverity
 from app.data.context import View
+from app.style.format import count
 from app.ui.incident_list import numbers
 from app.ui.incidents import Incident
+
+HISTORY = "history"
+"""The anchor of the history on the page."""
 
 
 def matching(
@@ -45,3 +50,44 @@ def elsewhere(found: Sequence[Incident]) -> str:
         return ""
     said = numbers(found)
     return f"In other clusters: {said[0].lower()}{said[1:]}. "
+
+
+def states(alerts: Sequence[Alert]) -> str:
+    """Say how many alerts fire, and how many are pending: ``3 alerts firing, 2 alerts pending``."""
+    pending = sum(1 for one in alerts if one.state is State.PENDING)
+    firing = len(alerts) - pending
+    said = [f"{count(firing, 'alert')} firing" if firing else "no alert firing"]
+    return ", ".join([*said, *([f"{count(pending, 'alert')} pending"] if pending else [])])
+
+
+def counts(alerts: Sequence[Alert], causes: int, silenced: int, rules: str) -> str:
+    """Return how many alerts there are, in a sentence below the headline, which counts causes.
+
+    Args:
+        alerts: Those that fire or are pending.
+        causes: How many causes they are folded under.
+        silenced: How many of them are silenced.
+        rules: How many rules are evaluated, and how often.
+    """
+    said = states(alerts)
+    parts = [
+        f"{said[0].upper()}{said[1:]}"
+        + (f", folded under {count(causes, 'cause')}" if alerts else ""),
+        *([f"{count(silenced, 'alert')} silenced"] if silenced else []),
+        *([rules] if rules else []),
+    ]
+    return f"{'; '.join(parts)}."
+
+
+def history_link(past: Sequence[Incident], view: View) -> str:
+    """Return a link down to the history, which may lie below the fold; nothing where there is none.
+
+    Args:
+        past: The causes that fired in the chosen time.
+        view: The frame of the page.
+    """
+    if not past or view.is_phone:
+        return ""
+    # A range that was chosen by its ends has no name.
+    time = f"last {view.range.label}" if view.range.label else "chosen time"
+    return f"[History: {count(len(past), 'cause')} in the {time} ↓](#{HISTORY})"

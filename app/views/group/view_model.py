@@ -17,12 +17,10 @@ from app.data.history import TIME
 from app.style.format import clock, count, duration, listing
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.group_list import NOT_NOW
-from app.ui.incidents import labels_of
+from app.ui.incidents import LOSES_DATA, labels_of
 from app.ui.tables import NEVER, NONE
 from lake.schemas.bronze import IN_TOTALS
 
-LOSES_DATA = "losing_data"
-"""The check whose alert says that a group loses messages."""
 HEATMAP_ROWS = 60
 """Most partitions of one heatmap: those with the highest lag."""
 

@@ -21,6 +21,7 @@ from app.ui import (
     alert_forms,
     components,
     incident_list,
+    losses,
     open_incidents,
     partition_risk,
     routes,
@@ -59,7 +60,8 @@ if store is None or alert is None:
         "history was deleted after alerting.history_days. The page Alerts lists those that are "
         "there."
         if asked
-        else "The page Alerts lists what is open and what was: its rows lead to incidents."
+        else "The page Alerts lists what fires, what is pending and what was: its rows lead to "
+        "incidents."
     )
     st.stop()
 
@@ -93,8 +95,10 @@ with st.container(horizontal=True, vertical_alignment="center"):
     if ended is not None:
         st.badge("over", icon=":material/check:", color="gray")
 detail, step = view_model.told(at_present)
+lost = losses.said(view, [incident]).get(cause.id, "")
+bad = " ".join(filter(None, (thin(detail), lost)))
 st.markdown(
-    f"{escape(thin(detail))} {view_model.sentence(incident, view.now, view.zone)}  \n"
+    f"{escape(bad)} {view_model.sentence(incident, view.now, view.zone)}  \n"
     f":gray[:material/arrow_forward: {escape(step)}]"
 )
 by = acknowledged.get(cause.id)
@@ -267,6 +271,7 @@ with st.expander("Share it"):
         found,
         view.now,
         link,
+        lost=lost,
         spacing=timedelta(seconds=chosen.range.step_seconds),
         at_risk=None if at_risk is None else at_risk.frame,
         late=late,

@@ -317,8 +317,6 @@ def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
         if incident.outlived_at is not None:
             last = clock(moment(incident.outlived_at), zone, now=now, to_seconds=True)
             said = f"{said} Its last symptom ended at {last}."
-        if mended == cause.resolved_at:
-            return f"It began at {began}, ended at {over} and lasted {lasted}. {said}"
         return f"It began at {began}, lasted {lasted}, and was over at {over}. {said}"
     goes = duration(now.timestamp() - cause.began_at)
     if cause.resolved_at is not None:
@@ -334,6 +332,7 @@ def markdown(
     now: datetime,
     link: str,
     *,
+    lost: str = "",
     spacing: timedelta,
     at_risk: pl.DataFrame | None = None,
     late: lag.Courses | None = None,
@@ -345,6 +344,7 @@ def markdown(
         found: What happened.
         now: The present.
         link: The address of its page.
+        lost: What was deleted unread in all.
         spacing: From one row to the next of what follows.
         at_risk: History of the cluster's partitions at risk, where the page draws it.
         late: How late its groups were.
@@ -356,7 +356,12 @@ def markdown(
         "Severity": severity_style(cause.severity, is_over=incident.ended_at is not None).word,
         "Rule": cause.rule,
     }
-    lines = [f"# {_portable(cause.what)}", "", _portable(thin(told(incident)[0])), ""]
+    lines = [
+        f"# {_portable(cause.what)}",
+        "",
+        _portable(f"{thin(told(incident)[0])} {lost}".rstrip()),
+        "",
+    ]
     lines += [f"{sentence(incident, now, UTC)} Times are UTC.", ""]
     lines += [f"- {name}: {_portable(str(value))}" for name, value in facts.items()]
     lines += [f"- Page: <{link}>"]

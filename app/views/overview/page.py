@@ -13,6 +13,7 @@ from app.style.format import clock, count, duration, escape, exact, per_minute, 
 from app.ui import (
     components,
     incident_list,
+    losses,
     open_incidents,
     present_incidents,
     routes,
@@ -89,6 +90,7 @@ stored = present.runs(view)
 beside = view_model.without_row(found, groups)
 if found:
     seen, rest = view_model.shown(open_incidents.told(view, found))
+    lost = losses.said(view, [*seen, *rest])
     for causes, key, alt in (
         (seen, "overview-needs", "What needs somebody, the worst and most urgent first"),
         (rest[:FOLDED], "overview-rest", "What needs somebody later"),
@@ -98,7 +100,7 @@ if found:
         place = st.container() if causes is seen else st.expander(view_model.folded(rest))
         with place:
             items.draw(
-                incident_list.items(causes, view, stored=stored),
+                incident_list.items(causes, view, lost=lost, stored=stored),
                 view=view,
                 lines=True,
                 key=key,

@@ -82,7 +82,7 @@ def without_row(found: Sequence[Incident], groups: pl.DataFrame) -> list[tuple[s
         if "group" in symptom.labels
     }
     return [
-        (group, f"{word}: under {under[group]}" if group in under else f"{word}: no alert is open")
+        (group, f"{word}: under {under[group]}" if group in under else f"{word}: no alert fires")
         for status, word in _NAMED
         for group in groups.filter(status=status.value)["group"].sort()
         if group not in has_row

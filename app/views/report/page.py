@@ -10,7 +10,7 @@ from alerting.errors import AlertingError
 from app.data import alert_store, late_hours
 from app.data.context import current
 from app.style.format import clock, escape
-from app.ui import components, incidents, tables
+from app.ui import components, incidents, losses, tables
 from app.ui.advice import advice_history, forecast
 from app.views.report import view_model
 from lake.schemas.tables import CONTRIBUTORS
@@ -33,15 +33,18 @@ measured = ""
 try:
     store = alert_store.open_store(view)
     fired = None
+    is_cut = False
     if store:
         places = (view.cluster, *view.sources_beside)
         look = partial(store.around, clusters=places)
         fired = incidents.between(look, start.timestamp(), end.timestamp())
+        is_cut = store.is_cut
 except AlertingError as error:
     fired = None
     st.error(escape(str(error)), icon=":material/database_off:")
 if fired is not None:
-    parts["incidents"] = view_model.incident_part(fired, start, end)
+    lost = losses.said(view, fired)
+    parts["incidents"] = view_model.incident_part(fired, start, end, lost=lost, is_cut=is_cut)
 with components.guarded():
     late = late_hours.over_objective(view, start, end)
     # Of the whole cluster: whom a part of it is hidden from is not shown how far its history goes.

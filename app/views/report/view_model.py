@@ -14,7 +14,7 @@ from alerting.rules.model import SEVERITIES
 from app.data.context import View
 from app.style.format import count, duration, exact, listing, zone_name
 from app.ui import tables
-from app.ui.alert_list import EVERY_SEVERITY, at_worst, moment, severity_style
+from app.ui.alert_list import EVERY_SEVERITY, at_worst, cut_note, moment, severity_style
 from app.ui.incidents import Incident, mended_at, never_fired
 from app.ui.symptoms import counted, symptoms_of
 from app.ui.tables import Column
@@ -37,6 +37,7 @@ class Part:
         note: What must be known to read it.
         total: How many rows there are, where these are a part of them.
         is_known: Whether what has no row was so for no row: else it may not have been measured.
+        is_cut: Whether there were more than are read at once.
         over_now: How many groups miss their objective at present.
     """
 
@@ -49,6 +50,7 @@ class Part:
     note: str = ""
     total: int | None = None
     is_known: bool = True
+    is_cut: bool = False
     over_now: int = 0
 
 
@@ -75,10 +77,24 @@ def measured(
     return how_much(first, start, end, zone=zone, now=now) or ""
 
 
-def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> Part:
+def incident_part(
+    found: Sequence[Incident],
+    start: datetime,
+    end: datetime,
+    *,
+    lost: Mapping[str, str] | None = None,
+    is_cut: bool = False,
+) -> Part:
     """Return the causes that were open in the week, the worst first and of these the longest.
 
     Of one that began earlier or goes on, what lies in the week counts.
+
+    Args:
+        found: The incidents.
+        start: The week's first moment.
+        end: Its end.
+        lost: What was deleted unread in all, by the id of a cause.
+        is_cut: Whether the week has more alerts than are read at once.
     """
     rows, unseen = [], []
     for one in found:
@@ -87,6 +103,7 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
         if began is None or not is_inside or never_fired(one.cause):
             continue
         cause, symptoms = as_it_was(one.cause), counted(symptoms_of(one))
+        bad, in_all = at_worst(cause, is_over=ended is not None), (lost or {}).get(cause.id)
         inside = min(moment(mended_at(cause)) or end, end) - max(began, start)
         if cause.began_before:
             unseen.append(cause.what)
@@ -100,7 +117,9 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
                 "seconds": max(0.0, inside.total_seconds()),
                 "symptoms": symptoms.fired,
                 "not_fired": symptoms.pending + symptoms.never_fired,
-                "detail": at_worst(cause, is_over=ended is not None),
+                "detail": f"{bad.removesuffix('.')}. {in_all}"
+                if bad and in_all
+                else bad or in_all or "",
             }
         )
     time = pl.Datetime("us", "UTC")
@@ -127,8 +146,9 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
             "what": Column("what", width=230),
             "began": Column("began", "time", width=102),
             "seconds": Column("lasted", "duration", width=72, help=LASTED),
-            "ended": Column("over", "time", unknown="goes on", width=102, help="Of its alert."),
-            "detail": Column("how bad", width=324, help="At its worst, of all evaluations."),
+            # A sentence is read, the others are looked up: they stand behind it.
+            "detail": Column("how bad", width=506, help="At its worst, of all evaluations."),
+            "ended": Column("over at", "time", unknown="goes on", width=102, help="Its alert."),
             "symptoms": Column("symptoms", "count", width=80, help="All, whenever they fired."),
             "not_fired": Column(
                 "never fired", "count", width=90, help="Beside these: pending, now or until over."
@@ -136,7 +156,16 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
         },
         noun="causes, the worst first",
         nothing="Nothing fired in this week.",
-        note=f"Began then or before: {listing(unseen, limit=_NAMED)}." if unseen else "",
+        note=" ".join(
+            filter(
+                None,
+                (
+                    cut_note(is_cut=is_cut),
+                    f"Began then or before: {listing(unseen, limit=_NAMED)}." if unseen else "",
+                ),
+            )
+        ),
+        is_cut=is_cut,
     )
 
 
@@ -277,7 +306,9 @@ def headline(parts: Mapping[str, Part], measured: str = "") -> tuple[str, str]:
     """
     said, more = [], [measured] if measured else []
     if "incidents" in parts:
-        said.append(count(parts["incidents"].rows.height, "incident"))
+        found = parts["incidents"]
+        number = count(found.rows.height, "incident")
+        said.append(f"at least {number}" if found.is_cut else number)
     if "objectives" in parts:
         part = parts["objectives"]
         over, over_now = part.rows.height, part.over_now

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from alerting.notify.store import AlertStore
 from alerting.rules.lifecycle import State, Told, Worst
@@ -79,3 +80,20 @@ def test_what_an_alert_said_before_names_nothing_that_is_hidden(view: View, tmp_
     assert {shown.detail, told.what, told.detail, told.step, worst.detail} == {
         "mine waits for (hidden)"
     }
+
+
+def test_a_time_with_more_alerts_than_are_read_at_once_is_cut_and_says_so(
+    view: View, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.data.alert_store.MOST_ALERTS", 2)
+    store = AlertStore(tmp_path / "alerts.sqlite")
+    alerts = [alert(str(number), 1000.0 + number, 1100.0) for number in range(3)]
+    store.save("c", {one.fingerprint: one for one in alerts}, {}, [], 1220.0)
+    seen = VisibleAlerts(view, store)
+    assert len(seen.history(900.0, until=1001.0)) == 2 and not seen.is_cut
+    assert [one.what for one in seen.history(900.0)] == ["2", "1"], "the newest"
+    assert seen.is_cut
+    back = VisibleAlerts(view, store)
+    back.around(900.0, 1200.0, ["c"])
+    store.close()
+    assert back.is_cut

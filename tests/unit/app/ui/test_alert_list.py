@@ -10,7 +10,7 @@ import pytest
 from alerting.rules.lifecycle import Alert, State, Worst
 from alerting.rules.model import AlertSeverity, Rule
 from alerting.tools.rule_trial import Tried
-from app.ui.alert_list import alert_rows, at_worst, condition, counts, how_bad, value_rows
+from app.ui.alert_list import alert_rows, at_worst, condition, how_bad, value_rows
 from tests.alert_of import alert
 
 
@@ -54,6 +54,12 @@ def test_what_is_over_is_told_by_its_worst_and_what_goes_on_as_it_is(
 def test_a_begin_that_nobody_saw_is_noted() -> None:
     rows = alert_rows([alert(), alert(began_before=True)], datetime.fromtimestamp(2200.0, UTC))
     assert rows["note"].to_list() == ["", "began then or before"]
+
+
+def test_what_is_pending_under_a_cause_is_pending_in_the_table() -> None:
+    alerts = [alert(state=state, inhibited_by="c") for state in (State.PENDING, State.FIRING)]
+    rows = alert_rows(alerts, datetime.fromtimestamp(2200.0, UTC))
+    assert rows["state"].to_list() == ["pending", "inhibited"]
 
 
 def test_what_never_had_a_value_is_not_drawn() -> None:
@@ -101,10 +107,3 @@ def test_when_a_rule_is_true_is_a_sentence(check: str, threshold: float | None, 
     rule = Rule(name="R", check=check, severity=AlertSeverity.WARNING, threshold=threshold)
     assert condition(rule) == said
     assert condition(replace(rule, enabled=False)).startswith("off (")
-
-
-def test_what_is_open_is_counted_once_and_named() -> None:
-    assert counts(57, 9, 0, "24 rules every 15 s") == (
-        "57 alerts open, folded under 9 causes; 24 rules every 15 s."
-    )
-    assert counts(1, 1, 1, "") == ("1 alert open, folded under 1 cause; 1 alert silenced.")

@@ -67,10 +67,12 @@ def test_symptoms_stand_under_the_cause_of_their_cause() -> None:
             "00:15 or before",
             id="so in the first sample",
         ),
-        pytest.param(alert("over", 1000.0, ended=1360.0), "00:16, for\u00a06\u00a0min", id="over"),
+        pytest.param(
+            alert("over", 1000.0, ended=1360.0), "00:16, lasted\u00a06\u00a0min", id="over"
+        ),
         pytest.param(
             alert("over", 1000.0, ended=1360.0, began_before=True),
-            "00:16 or before, for\u00a06\u00a0min",
+            "00:16 or before, lasted\u00a06\u00a0min",
             id="over, found to be so",
         ),
     ],
@@ -175,7 +177,7 @@ def test_what_was_mended_before_it_was_over_lasted_so_long(view: View) -> None:
     was = Told(until=1180.0, severity=WARNING, what="g stopped", detail="", step="")
     (found,) = incidents([alert("g catches up", 1000.0, ended=1330.0, before_mending=was)])
     said = span(found, replace(view, now=NOW)).replace("\u00a0", " ")
-    assert said == "00:16, for 3 min, over after 5 min 30 s"
+    assert said == "00:16, lasted 3 min, over at 00:22"
     late = alert("late", 1100.0, ended=1900.0)
     outlived = replace(found, symptoms=(late,))
     assert span(outlived, replace(view, now=NOW)) == span(found, replace(view, now=NOW))

@@ -260,8 +260,8 @@ def test_each_group_that_is_counted_has_a_row_or_is_named_beside_them() -> None:
     )
     assert overview_view_model.without_row(found, groups) == [
         ("follows", "stalled: under Broker 2 is missing"),
-        ("quiet", "stalled: no alert is open"),
-        ("odd", "unknown: no alert is open"),
+        ("quiet", "stalled: no alert fires"),
+        ("odd", "unknown: no alert fires"),
     ]
     assert overview_view_model.without_row(found, statuses({"group": "fine"})) == []
 

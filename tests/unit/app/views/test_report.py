@@ -297,3 +297,20 @@ def test_the_week_says_whose_begin_nobody_saw() -> None:
         "Began then or before: unseen."
     )
     assert view_model.incident_part([seen], START, END).note == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "detail"),
+    [("5 lost.", "5 lost. At least 9."), ("5 lost", "5 lost. At least 9."), ("", "At least 9.")],
+)
+def test_a_week_says_what_was_deleted_unread_behind_how_bad_it_is(said: str, detail: str) -> None:
+    one = Incident(cause=replace(alert("g loses data", began=END.timestamp() - 60), detail=said))
+    lost = {one.cause.id: "At least 9."}
+    rows = view_model.incident_part([one], START, END, lost=lost).rows
+    assert rows["detail"].to_list() == [detail]
+
+
+def test_a_week_with_more_alerts_than_are_read_says_so() -> None:
+    part = view_model.incident_part([], START, END, is_cut=True)
+    assert part.note.startswith("Only the newest 1\u202f000 alerts are read at once")
+    assert view_model.headline({"incidents": part})[0] == "At least 0 incidents"

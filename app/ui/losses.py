@@ -1,0 +1,115 @@
+"""What the groups of an incident have lost since that began: one answer for all pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from alerting.status.model import Status
+from app.data import losses
+from app.data.context import View
+from app.style.format import clock, count, listing
+from app.ui import components
+from app.ui.alert_list import moment
+from app.ui.incident_list import or_before
+from app.ui.incidents import LOSES_DATA, Incident
+
+_MOST_READ = 5
+"""Incidents of a list whose history is read: the first are those to act on."""
+_NAMED = 3
+"""Groups of an incident that are told: those that lost most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """What a group loses in the course of an incident.
+
+    Attributes:
+        cluster: The group's.
+        began_at: When its loss began, or was first seen.
+        began_before: Whether it may have begun before that.
+        ended_at: When the alert of it was over; None: it goes on.
+        seen: The most that an evaluation has said: of some minutes, or since a commit.
+    """
+
+    cluster: str
+    group: str
+    began_at: datetime
+    began_before: bool
+    ended_at: datetime | None
+    seen: int
+
+
+def losses_of(one: Incident) -> list[Loss]:
+    """Return what the alerts of an incident know of losses, a row a group, the largest first."""
+    found: dict[tuple[str, str], Loss] = {}
+    for alert in sorted((one.cause, *one.symptoms), key=lambda each: each.began_at):
+        labels, began = alert.labels, moment(alert.began_at)
+        if alert.check != LOSES_DATA or began is None:
+            continue
+        # The value is of lost messages while the group has this status alone.
+        value = alert.value if alert.status == Status.LOSING_DATA.value else None
+        worst = alert.worst.value if alert.worst else None
+        seen = round(max(value or 0.0, worst or 0.0))
+        key = (labels["cluster"], labels["group"])
+        known = found.get(key)
+        if known is not None:
+            # It came back: one loss from the first time to the last.
+            began, seen = known.began_at, max(known.seen, seen)
+        found[key] = Loss(
+            cluster=key[0],
+            group=key[1],
+            began_at=began,
+            began_before=alert.began_before if known is None else known.began_before,
+            ended_at=moment(alert.resolved_at),
+            seen=seen,
+        )
+    return sorted(found.values(), key=lambda each: -each.seen)
+
+
+def said(view: View, found: Iterable[Incident]) -> dict[str, str]:
+    """Say what was deleted unread in all, by the id of the cause of each incident that lost data.
+
+    Args:
+        view: The frame of the page.
+        found: The incidents, those to act on first.
+    """
+    losing = [(one, lost) for one in found if (lost := losses_of(one))][:_MOST_READ]
+    sentences = {}
+    for one, lost in losing:
+        totals = {each.group: _total(view, each) for each in lost[:_NAMED]}
+        sentences[one.cause.id] = sentence(one, lost, totals, view)
+    return sentences
+
+
+def _total(view: View, loss: Loss) -> int:
+    """Return how much was lost at the least: the history follows later than evaluations."""
+    total = None
+    with components.guarded():
+        place = replace(view, cluster=loss.cluster)
+        total = losses.of_group(place, loss.group, loss.began_at, loss.ended_at)
+    return max(loss.seen, total or 0)
+
+
+def sentence(one: Incident, lost: Sequence[Loss], totals: Mapping[str, int], view: View) -> str:
+    """Say how much was lost, such as ``At least 41,000 messages deleted unread since 08:40``.
+
+    Args:
+        one: The incident.
+        lost: What its groups lose, the largest first.
+        totals: How many messages the first of these groups lost at the least.
+        view: The frame of the page.
+    """
+    parts = []
+    for each in lost[:_NAMED]:
+        number = totals[each.group]
+        if not number:
+            continue
+        whose = "" if one.cause.labels.get("group") == each.group else f" by {each.group}"
+        began = or_before(clock(each.began_at, view.zone, now=view.now), at_least=each.began_before)
+        since = f" since {began}" if each.ended_at is None else " in all"
+        parts.append(f"{count(number, 'message')} deleted unread{whose}{since}")
+    if parts and (others := len(lost) - _NAMED) > 0:
+        parts.append(f"more by {count(others, 'other group')}")
+    return f"At least {listing(parts, limit=len(parts))}." if parts else ""

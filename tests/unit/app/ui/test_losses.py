@@ -1,0 +1,132 @@
+"""What pages say of all that was deleted unread in the course of an incident."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+import pytest
+
+from alerting.rules.lifecycle import Alert, Worst
+from app.data.context import View
+from app.ui.incident_list import items
+from app.ui.incidents import LOSES_DATA, Incident
+from app.ui.losses import losses_of, said, sentence
+from lake.schemas.tables import GROUP_PARTITION_HISTORY
+from tests.alert_of import alert
+
+NOW = datetime.fromtimestamp(4000.0, UTC)
+
+
+def losing(group: str = "g", **given: Any) -> Alert:
+    return alert(
+        **{
+            "fingerprint": group,
+            "check": LOSES_DATA,
+            "labels": {"cluster": "east", "group": group},
+            "status": "LOSING_DATA",
+            "value": 300.0,
+            "fired_at": 1000.0,
+            "what": f"{group} loses data",
+            "detail": "300 messages lost to retention in the last 10 min.",
+            **given,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "total", "text"),
+    [
+        pytest.param(
+            Incident(cause=losing()),
+            {"g": 41_000},
+            "At least 41\u202f000 messages deleted unread since 00:16.",
+            id="it goes on",
+        ),
+        pytest.param(
+            Incident(cause=losing(began_before=True)),
+            {"g": 1},
+            "At least 1 message deleted unread since 00:16 or before.",
+            id="nobody saw it begin",
+        ),
+        pytest.param(
+            Incident(cause=losing(resolved_at=1600.0)),
+            {"g": 41},
+            "At least 41 messages deleted unread in all.",
+            id="it is over",
+        ),
+        pytest.param(
+            Incident(cause=alert(check="stopped"), symptoms=(losing(), losing("h"))),
+            {"g": 5, "h": 0},
+            "At least 5 messages deleted unread since 00:16.",
+            id="the cause is of the same group",
+        ),
+        pytest.param(
+            Incident(cause=alert(labels={"cluster": "east"}), symptoms=(losing(), losing("h"))),
+            {"g": 5, "h": 7},
+            "At least 5 messages deleted unread by g since 00:16 and 7 messages deleted unread by "
+            "h since 00:16.",
+            id="of several groups",
+        ),
+        pytest.param(
+            Incident(
+                cause=alert(labels={"cluster": "east"}),
+                symptoms=tuple(losing(name, value=float(5 - n)) for n, name in enumerate("abcd")),
+            ),
+            {"a": 4, "b": 3, "c": 2},
+            "At least 4 messages deleted unread by a since 00:16, 3 messages deleted unread by b "
+            "since 00:16, 2 messages deleted unread by c since 00:16 and more by 1 other group.",
+            id="of many groups",
+        ),
+    ],
+)
+def test_what_was_deleted_unread_is_said_with_since_when(
+    view: View, one: Incident, total: dict[str, int], text: str
+) -> None:
+    assert sentence(one, losses_of(one), total, replace(view, now=NOW)) == text
+
+
+def test_a_loss_that_came_back_is_one_from_its_first_time_on() -> None:
+    first = losing(worst=Worst(at=1100.0, value=900.0, detail=""), resolved_at=1200.0)
+    again = losing(started_at=2000.0)
+    (found,) = losses_of(Incident(cause=first, symptoms=(again,)))
+    assert (found.began_at.timestamp(), found.ended_at, found.seen) == (1000.0, None, 900)
+
+
+def test_the_value_of_a_group_that_loses_no_more_is_no_loss() -> None:
+    (found,) = losses_of(Incident(cause=losing(status="CATCHING_UP", value=5e6)))
+    assert found.seen == 0
+
+
+def test_no_page_says_less_than_an_evaluation_did(view: View) -> None:
+    """The history follows minutes later, and may be away."""
+    at = replace(view, now=NOW)
+    one, other = Incident(cause=losing()), Incident(cause=alert(fingerprint="other"))
+    found = said(at, [other, one])
+    assert found == {one.cause.id: "At least 300 messages deleted unread since 00:16."}
+    (row,) = items([one], at, lost=found)
+    assert row.why == f"{one.cause.detail} {found[one.cause.id]}"
+
+
+def test_what_was_lost_since_its_begin_is_more_than_an_evaluation_knows(view: View) -> None:
+    history = pl.DataFrame(
+        {
+            "window_start": [datetime.fromtimestamp(each, UTC) for each in (960, 1020, 1080)],
+            "lost_messages_max": [300, 700, 200],
+            "log_start_last": [300, 1000, 1300],
+            "committed_last": [300, 1100, 1400],
+        }
+    ).with_columns(
+        cluster=pl.lit("east"),
+        grain_seconds=pl.lit(60, pl.Int32),
+        group=pl.lit("g"),
+        topic=pl.lit("t"),
+        partition=pl.lit(0, pl.Int32),
+        date=pl.col("window_start").dt.date(),
+    )
+    rows = pl.concat([GROUP_PARTITION_HISTORY.empty, history], how="diagonal_relaxed")
+    view.lake.append(GROUP_PARTITION_HISTORY, rows)
+    found = said(replace(view, now=NOW), [Incident(cause=losing())])
+    assert list(found.values()) == ["At least 1\u202f200 messages deleted unread since 00:16."]

@@ -1,0 +1,51 @@
+"""The sentences of the page Alerts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from alerting.rules.lifecycle import State
+from app.data.context import View
+from app.data.time_range import RANGES, between
+from app.ui.incidents import Incident
+from app.views.alerts.view_model import counts, history_link, states
+from tests.alert_of import alert
+
+FIRES, PENDING = alert(), alert(state=State.PENDING)
+
+
+@pytest.mark.parametrize(
+    ("firing", "pending", "said"),
+    [
+        pytest.param(3, 2, "3 alerts firing, 2 alerts pending", id="both"),
+        pytest.param(1, 0, "1 alert firing", id="none pending"),
+        pytest.param(0, 1, "no alert firing, 1 alert pending", id="none fires"),
+        pytest.param(0, 0, "no alert firing", id="nothing"),
+    ],
+)
+def test_what_fires_and_what_is_pending_have_a_number_each(
+    firing: int, pending: int, said: str
+) -> None:
+    assert states([FIRES] * firing + [PENDING] * pending) == said
+
+
+def test_alerts_are_counted_with_their_causes() -> None:
+    assert counts([FIRES] * 57, 9, 0, "24 rules every 15 s") == (
+        "57 alerts firing, folded under 9 causes; 24 rules every 15 s."
+    )
+    assert counts([FIRES, PENDING], 1, 1, "") == (
+        "1 alert firing, 1 alert pending, folded under 1 cause; 1 alert silenced."
+    )
+    assert counts([], 0, 0, "") == "No alert firing."
+
+
+def test_a_link_leads_down_to_the_history(view: View) -> None:
+    past = [Incident(cause=alert())] * 4
+    day = replace(view, range=RANGES["24h"])
+    assert history_link(past, day) == "[History: 4 causes in the last 24 hours ↓](#history)"
+    chosen = replace(view, range=between(view.start, view.now, view.now, None))
+    assert history_link(past[:1], chosen) == "[History: 1 cause in the chosen time ↓](#history)"
+    assert not history_link([], day)
+    assert not history_link(past, replace(day, is_phone=True)), "it is folded there"
