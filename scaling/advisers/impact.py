@@ -62,7 +62,9 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
     is_lost = any(p.status.subscribed and p.status.numbers.lost_messages for p in facts.partitions)
     if is_lost:
         left = 0.0
-    if missed is not None and left is not None and missed > _FAR * max(left, _SOON_SECONDS):
+    if missed is not None and (
+        _may_pass(facts, missed) or (left is not None and missed > _FAR * max(left, _SOON_SECONDS))
+    ):
         missed = None
     if missed == 0:
         parts.append(f"the objective of {duration(facts.objective_seconds)} stays missed")
@@ -87,6 +89,13 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
         return None
     text = " and ".join(parts)
     return f"{text[0].upper()}{text[1:]}, at the present rates."
+
+
+def _may_pass(facts: GroupFacts, missed: float) -> bool:
+    """Return whether a peak of arrivals may be over before the objective is missed."""
+    status = facts.status
+    is_peak = status.status is Status.FALLING_BEHIND and not status.is_lasting
+    return is_peak and missed > _SOON_SECONDS
 
 
 def _what_grows(facts: GroupFacts) -> str:
