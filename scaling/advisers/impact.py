@@ -67,7 +67,7 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
     ):
         missed = None
     if missed == 0:
-        parts.append(f"the objective of {duration(facts.objective_seconds)} stays missed")
+        parts.append(f"the objective of {duration(facts.objective_seconds)} remains missed")
     elif missed is not None:
         parts.append(
             f"the objective of {duration(facts.objective_seconds)} is missed {time_left(missed)}"
@@ -77,14 +77,10 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
         parts.append(f"retention {'may delete more' if is_lost else 'deletes'} unread messages")
     if not parts and (grows := _what_grows(facts)):
         parts.append(grows)
-    if (
-        not parts
-        and advice.limiting_factor == LimitingFactor.FORECAST.value
-        and facts.forecast.at is not None
-    ):
-        parts.append(
-            f"at the expected peak of {rate(facts.forecast.per_second or 0.0)} it falls behind"
-        )
+    is_ahead = advice.limiting_factor == LimitingFactor.FORECAST.value
+    if not parts and is_ahead and facts.forecast.per_second is not None:
+        peak = rate(facts.forecast.per_second)
+        return f"The group may fall behind at the expected peak of {peak}."
     if not parts:
         return None
     text = " and ".join(parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alerting.checks.loss_deadline import NEAR_SECONDS, WATCH_RATIO, expected_deadline
 from alerting.checks.retention_deadline import Deadline, DeadlineState, Retention
-from alerting.status.phrases import duration, messages, plural
+from alerting.status.phrases import duration, messages, plural, share
 from scaling.advice.caveats import DISK, SEGMENTS
 from scaling.advice.config_snippets import topic_setting
 from scaling.advice.model import (
@@ -113,8 +113,8 @@ def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
         confidence=Confidence.HIGH,
         reason=f"In the last ten minutes, or since its last commit, retention deleted "
         f"{messages(total)} of {', '.join(topics)} that this group had not committed, on "
-        f"{plural(len(lost), 'partition')}. What it had not fetched either is gone, and what waits "
-        "now is next.",
+        f"{plural(len(lost), 'partition')}. What it had not fetched by then is lost, and what "
+        "waits now is next.",
         evidence=(
             Evidence(name="lost of late", value=total, unit="messages"),
             Evidence(name="partitions", value=len(lost)),
@@ -201,9 +201,9 @@ def _used(facts: GroupFacts, part: PartitionFacts, ratio: float) -> Recommendati
         severity=AdviceSeverity.ACT_NOW if ratio >= ACT_RATIO else AdviceSeverity.WATCH,
         confidence=Confidence.MEDIUM,
         reason=f"The oldest unread message of {where} is {duration(age)} old and the topic keeps "
-        f"{duration(kept)}: {ratio:.0%} of the retention is used. The group does not fall further "
-        "behind now, but a pause of the difference loses data.",
-        unknown_reason="no deadline: consumption keeps up with arrival at present",
+        f"{duration(kept)}: {share(ratio)} of the retention is used. The group does not fall "
+        f"further behind now, but a pause of {duration(max(0.0, kept - age))} loses data.",
+        unknown_reason="no deadline: the group keeps up now",
         evidence=(
             Evidence(name="oldest unread message", value=round(age), unit="s"),
             Evidence(name="retention", value=round(kept), unit="s"),

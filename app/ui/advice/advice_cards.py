@@ -49,7 +49,7 @@ WORDS: dict[AdviceKind, str] = {
     AdviceKind.PARTITION_BOUND: "bound by its partitions",
     AdviceKind.ADD_CONSUMERS: "add consumers",
     AdviceKind.REMOVE_IDLE_CONSUMERS: "remove idle consumers",
-    AdviceKind.REMOVE_CONSUMERS: "fewer consumers would do",
+    AdviceKind.REMOVE_CONSUMERS: "fewer consumers are enough",
     AdviceKind.DOWNSTREAM: "a bottleneck downstream",
     AdviceKind.ADD_PARTITIONS: "add partitions",
     AdviceKind.HOT_KEY: "a hot key",

@@ -302,7 +302,7 @@ def _cut(text: str) -> str:
 
 _SAID_BY_DEADLINE = re.compile(
     r"( and )?retention (may delete more|deletes) unread messages"
-    r"|the objective of [\w ]+ stays missed( and )?",
+    r"|the objective of [\w ]+ remains missed( and )?",
     re.IGNORECASE,
 )
 """What follows if nothing is done, and is less than the deadline that stands in the row."""

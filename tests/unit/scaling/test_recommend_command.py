@@ -56,7 +56,7 @@ def test_objective_is_that_of_the_first_pattern_that_matches(config: Path) -> No
     _, out, _ = run("--config", str(config), "--json", "--group", "late")
 
     [one] = json.loads(out)["recommendations"]
-    assert "objective of 7 s stays missed" in one["consequence"]
+    assert "objective of 7 s remains missed" in one["consequence"]
 
 
 def test_table_says_unknown_where_no_number_can_be_told(config: Path) -> None:

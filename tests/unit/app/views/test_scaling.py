@@ -143,7 +143,7 @@ def test_the_urgent_rows_are_in_the_order_of_their_deadlines() -> None:
             "The objective of 5 min is missed in 9 min and retention deletes unread messages",
             "Otherwise the objective of 5 min is missed in 9 min",
         ),
-        ("The objective of 5 min stays missed and retention deletes unread messages", ""),
+        ("The objective of 5 min remains missed and retention deletes unread messages", ""),
         ("Retention may delete more unread messages", ""),
         ("The backlog of orders-3 grows", "Otherwise the backlog of orders-3 grows"),
     ],
