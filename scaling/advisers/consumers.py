@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from alerting.status.group_status import Status
-from alerting.status.phrases import duration, messages, plural, rate, share
+from alerting.status.phrases import compared_rates, duration, messages, plural, share
 from scaling.advice.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members
 from scaling.advice.model import (
     AdviceKind,
@@ -335,10 +335,7 @@ def _rates(facts: GroupFacts) -> str:
     numbers = facts.status.numbers
     if numbers.arrival_per_second is None or numbers.consumption_per_second is None:
         return f"{messages(numbers.lag or 0)} wait"
-    return (
-        f"{rate(numbers.arrival_per_second)} arrive, {rate(numbers.consumption_per_second)} are "
-        "consumed"
-    )
+    return compared_rates(numbers.arrival_per_second, numbers.consumption_per_second)
 
 
 _CLEARLY = 1.02

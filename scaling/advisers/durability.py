@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
+from alerting.checks.loss_deadline import WATCH_RATIO
 from alerting.status.phrases import duration, plural, rate, share
 from scaling.advice.caveats import DISK
 from scaling.advice.config_snippets import topic_setting
@@ -18,7 +19,7 @@ from scaling.advice.model import (
     Recommendation,
     Subject,
 )
-from scaling.advisers.retention import ACT_RATIO, WATCH_RATIO
+from scaling.advisers.retention import ACT_RATIO
 from scaling.facts.topic_facts import TopicFacts
 
 ADVISED_REPLICATION = 3

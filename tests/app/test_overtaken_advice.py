@@ -111,7 +111,7 @@ def test_the_page_of_advice_lists_it_apart(open_page: Open, older: Path) -> None
     test = open_page(older, "scaling", advice="group:archive:keep:0")
     calm(test)
     said = texts(test).replace("\\", "")
-    assert any("2 pieces of advice older than what is so" in one.label for one in test.expander)
+    assert any("2 pieces of advice overtaken since" in one.label for one in test.expander)
     archive = next(one for one in listed(test) if one["id"] == "group:archive:keep:0")
     assert archive["badge"]["label"].endswith("older")
     assert archive["link"]["label"] == "archive: no advice yet on what it does now"

@@ -137,9 +137,7 @@ if row is not None:
         ),
     )
 if not overtaken.is_empty():
-    with st.expander(
-        f"{count(overtaken.height, 'piece', 'pieces')} of advice older than what is so"
-    ):
+    with st.expander(f"{count(overtaken.height, 'piece', 'pieces')} of advice overtaken since"):
         draw(
             overtaken, "overtaken", "Advice on what has changed since; the next round advises anew"
         )
