@@ -9,6 +9,7 @@ from functools import reduce
 import polars as pl
 
 from alerting.checks.retention_deadline import (
+    Deadline,
     DeadlineState,
     PartitionBacklog,
     Retention,
@@ -23,7 +24,32 @@ from lake.schemas.tables import PARTITIONS, TOPICS
 WATCH_RATIO = 0.5
 """A partition that is not late has a deadline once its backlog has used this much of retention."""
 
+NEAR_SECONDS = 4 * 3600.0
+"""A loss that is as near is told of, although the backlog may shrink again before."""
+
 _LATE = frozenset({Status.FALLING_BEHIND, Status.STALLED, Status.STOPPED, Status.REWOUND})
+
+
+def expected_deadline(
+    part: PartitionStatus, backlog: PartitionBacklog, retention: Retention
+) -> Deadline:
+    """Return when retention will reach what waits in a partition, where its rates foretell that.
+
+    They do where it is late, or has used half of its retention. Where it keeps up, the difference
+    of two nearly equal rates predicts nothing. A backlog that may pass with a peak of arrivals
+    (``PartitionStatus.is_lasting``) has a deadline only where the loss is near: over a whole wave a
+    group reads what arrives, and a deadline hours ahead would come and go with each.
+    """
+    used = (backlog.age_seconds or 0.0) / retention.seconds if retention.seconds else 0.0
+    if part.status not in _LATE and used < WATCH_RATIO:
+        return Deadline(state=DeadlineState.NONE, seconds=None, limit=None, reason="it is not late")
+    found = data_loss_deadline(backlog, retention)
+    may_pass = part.status is Status.FALLING_BEHIND and not part.is_lasting and used < WATCH_RATIO
+    if may_pass and found.seconds is not None and found.seconds > NEAR_SECONDS:
+        return Deadline(
+            state=DeadlineState.NONE, seconds=None, limit=None, reason="its backlog may pass"
+        )
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +168,7 @@ _NO_LOSS = NextLoss()
 def next_losses(found: GroupStatus, retentions: Retentions) -> dict[str, NextLoss]:
     """Return when retention will reach the first message that a group has not read, by topic.
 
-    Only partitions that are late, or that have used half of their retention, count. For the others
-    the difference of two nearly equal rates predicts nothing. A topic that lacks has none in sight.
+    Only partitions count that have an ``expected_deadline``. A topic that lacks has none in sight.
     """
     shortest, behind = retentions.shortest_seconds, found.numbers.behind_seconds or 0.0
     if found.status is Status.OK and (shortest is None or behind < WATCH_RATIO * shortest):
@@ -170,12 +195,8 @@ def _loss(part: PartitionStatus, retentions: Retentions) -> NextLoss:
     if retention is None or part.status is Status.UNKNOWN:
         is_late = part.status in _LATE or part.status is Status.UNKNOWN
         return NextLoss(is_unknown=is_late, is_lost=is_lost)
-    used = bool(retention.seconds) and (
-        (numbers.behind_seconds or 0.0) / (retention.seconds or 1.0) >= WATCH_RATIO
-    )
-    if part.status not in _LATE and not used:
-        return NextLoss(is_lost=is_lost)
-    found = data_loss_deadline(
+    found = expected_deadline(
+        part,
         PartitionBacklog(
             lag=numbers.lag,
             age_seconds=numbers.behind_seconds,

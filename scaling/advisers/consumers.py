@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from alerting.status.group_status import Status
-from alerting.status.phrases import duration, messages, plural, rate
+from alerting.status.phrases import compared_rates, duration, messages, plural, share
 from scaling.advice.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members
 from scaling.advice.model import (
     AdviceKind,
@@ -35,8 +35,8 @@ from scaling.facts.group_facts import GroupFacts
 from simulation.assignors import Assignor, most_members, worst_partitions
 
 NO_CAPACITY = (
-    "what one consumer can process was not measured: that needs times in which it never waits, "
-    "at two numbers of consumers or more"
+    "what one consumer can process was not measured: that takes times in which a consumer is busy "
+    "without a pause"
 )
 UNCOUNTED = (
     "the group has no members and commits all the same: its consumers assign their partitions "
@@ -73,7 +73,7 @@ def idle_advice(facts: GroupFacts) -> Recommendation | None:
         AdviceSeverity.INFO,
         Confidence.HIGH,
         f"{facts.members} consumers share {plural(sum(partitions.values()), 'partition')}: a "
-        f"partition goes to one consumer, so that {spare} can never get any.",
+        f"partition goes to one consumer, so {spare} can never get any.",
         proposed=most,
         evidence=(
             Evidence(name="consumers", value=facts.members),
@@ -111,15 +111,15 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
         return None
     kind, before = AdviceKind.START_CONSUMERS, facts.members_before
     unknown = None if before else "how many consumers ran before is not known"
-    step = "Start the consumers that were there; their number is a question for when they run."
+    step = "Start its consumers again; how many it needs shows once they run."
     if before:
-        step = f"Start {plural(before, 'consumer')}: so many ran before all left."
+        step = f"Start {plural(before, 'consumer')}, as many as ran before."
     if facts.kind == "connect":
         kind = AdviceKind.RESTART_CONNECTOR
         before, unknown = None, "its connector says how many tasks it has"
         step = (
             "See on the page of Kafka Connect why its connector does not run, and restart it; how "
-            "many tasks it needs is a question for when they run."
+            "many tasks it needs shows once they run."
         )
     return _advice(
         facts,
@@ -179,7 +179,7 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
         Confidence.HIGH if same_member else Confidence.MEDIUM,
         f"{where} made no commit for {duration(waited)} while {others} advance: the handler is "
         f"stuck on {'a message' if len(stalled) == 1 else 'messages'} there. More consumers will "
-        "not help: look at the message at the committed offset, mend or skip it.",
+        "not help: look at the message at the committed offset, fix or skip it.",
         evidence=evidence,
     )
 
@@ -206,7 +206,7 @@ def _hot(facts: GroupFacts) -> Recommendation | None:
     where = partition_names([part.status for part in late])
     relief = (
         f" Its consumer holds {plural(len(shared), 'other partition')} too: more consumers can "
-        "take those away from it, and no more than those."
+        "take those over, but not this one."
         if shared
         else " One consumer holds it alone: more consumers will not help."
         if worst.member_id is not None
@@ -217,8 +217,8 @@ def _hot(facts: GroupFacts) -> Recommendation | None:
         AdviceKind.HOT_PARTITION,
         AdviceSeverity.WATCH,
         Confidence.HIGH if worst.member_id is not None else Confidence.MEDIUM,
-        f"The group is late on {where} alone, which gets {one.busiest_ratio or 0.0:.0%} of the "
-        f"topic's messages, {one.even_ratio or 0.0:.0%} if all were alike.{relief} Look at the "
+        f"The group is late on {where} alone, which gets {share(one.busiest_ratio or 0.0)} of the "
+        f"topic's messages; an even share is {share(one.even_ratio or 0.0)}.{relief} Look at the "
         "keys: split the busiest one, or make its handling faster.",
         unknown_reason=KEYS_UNREAD,
         evidence=(*skew_evidence(one, where), *flow(facts)),
@@ -279,19 +279,19 @@ def _keep(facts: GroupFacts) -> Recommendation:
     smaller = [n for n in useful_counts(facts) if n <= members]
     if smaller and smaller[-1] < members and facts.type != "share":
         better = (
-            f" With partitions alike, {smaller[-1]} consumers carry as much as {members}: the "
+            f" With even partitions, {smaller[-1]} consumers would carry as much as {members}: the "
             f"busiest holds {_worst(facts, members)} partitions either way."
         )
     status = facts.status
     if status.status is Status.CATCHING_UP:
         left = status.numbers.drain_seconds
-        text = "The group catches up" + (f", in {duration(left)}" if left else "")
+        text = "The group is catching up" + (f", done in {duration(left)}" if left else "")
     elif status.status is Status.REWOUND:
-        text = "The group was set back and works through old messages again"
+        text = "The group's offsets were set back, and it reads old messages again"
     elif status.numbers.lag == 0:
         text = "Nothing waits"
     elif facts.members == 0:
-        text = "Nobody reads now, which may be a job between two of its runs"
+        text = "Nobody reads now: it may be a job between two runs"
     else:
         text = "The group keeps up"
     return _advice(
@@ -335,10 +335,7 @@ def _rates(facts: GroupFacts) -> str:
     numbers = facts.status.numbers
     if numbers.arrival_per_second is None or numbers.consumption_per_second is None:
         return f"{messages(numbers.lag or 0)} wait"
-    return (
-        f"{rate(numbers.arrival_per_second)} arrive, {rate(numbers.consumption_per_second)} are "
-        "consumed"
-    )
+    return compared_rates(numbers.arrival_per_second, numbers.consumption_per_second)
 
 
 _CLEARLY = 1.02

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from alerting.status.phrases import duration, plural, rate
+from alerting.checks.loss_deadline import WATCH_RATIO
+from alerting.status.phrases import duration, plural, rate, share
 from scaling.advice.caveats import DISK
 from scaling.advice.config_snippets import topic_setting
 from scaling.advice.model import (
@@ -18,7 +19,7 @@ from scaling.advice.model import (
     Recommendation,
     Subject,
 )
-from scaling.advisers.retention import ACT_RATIO, WATCH_RATIO
+from scaling.advisers.retention import ACT_RATIO
 from scaling.facts.topic_facts import TopicFacts
 
 ADVISED_REPLICATION = 3
@@ -112,16 +113,16 @@ def _durability(facts: TopicFacts) -> Recommendation | None:
     if copies == 2:
         return _more_copies(
             facts,
-            "With two copies and min.insync.replicas = 1 a confirmed message may exist once only, "
-            "and be lost with one broker.",
+            "With two copies and min.insync.replicas = 1 an acknowledged message may exist on one "
+            "broker only, and be lost with it.",
             severity=AdviceSeverity.INFO,
         )
     if minimum == 1:
         return _other_minimum(
             facts,
             ADVISED_MIN_ISR,
-            "With min.insync.replicas = 1 a confirmed message may exist once only, and be lost "
-            "with one broker in spite of its other replicas.",
+            "With min.insync.replicas = 1 an acknowledged message may exist on one broker only, "
+            "and be lost with it in spite of the other replicas.",
             AdviceSeverity.INFO,
         )
     return None
@@ -178,8 +179,8 @@ def _retention(facts: TopicFacts) -> Recommendation | None:
         facts,
         AdviceKind.RETENTION_DEADLINE,
         AdviceSeverity.ACT_NOW if ratio >= ACT_RATIO else AdviceSeverity.WATCH,
-        f"It keeps {duration(kept)}, and {facts.slowest_group} is {duration(age)} behind: "
-        f"{ratio:.0%} of the retention is used.",
+        f"It keeps messages for {duration(kept)}, and {facts.slowest_group} is {duration(age)} "
+        f"behind: {share(ratio)} of the retention is used.",
         confidence=Confidence.MEDIUM,
         caveats=(DISK,),
     )
@@ -196,7 +197,7 @@ def _defaults(facts: TopicFacts) -> Recommendation | None:
         AdviceKind.DEFAULTS,
         AdviceSeverity.INFO,
         "One partition, one copy and no setting of its own: it looks as if a client's first "
-        "message had created it with the broker's defaults. Create topics on purpose, and set "
+        "message created it with the broker's defaults. Create topics on purpose, and set "
         "auto.create.topics.enable=false on the brokers.",
         confidence=Confidence.MEDIUM,
     )
@@ -218,8 +219,8 @@ def _too_many(facts: TopicFacts) -> Recommendation | None:
         AdviceSeverity.INFO,
         f"{facts.partitions} partitions for {rate(sum(rates))} and at most "
         f"{plural(max(members, default=0), 'consumer')} a group: {replicas} replicas cost memory, "
-        "files and time at each failover. Partitions cannot be taken away: a new topic with fewer "
-        "is the way, when it is moved anyway.",
+        "files and time at each failover. Partitions cannot be taken away: when the topic is moved "
+        "anyway, make the new one with fewer.",
         quantity="partitions",
         current=facts.partitions,
         confidence=Confidence.MEDIUM,

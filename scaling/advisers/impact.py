@@ -62,10 +62,12 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
     is_lost = any(p.status.subscribed and p.status.numbers.lost_messages for p in facts.partitions)
     if is_lost:
         left = 0.0
-    if missed is not None and left is not None and missed > _FAR * max(left, _SOON_SECONDS):
+    if missed is not None and (
+        _may_pass(facts, missed) or (left is not None and missed > _FAR * max(left, _SOON_SECONDS))
+    ):
         missed = None
     if missed == 0:
-        parts.append(f"the objective of {duration(facts.objective_seconds)} stays missed")
+        parts.append(f"the objective of {duration(facts.objective_seconds)} remains missed")
     elif missed is not None:
         parts.append(
             f"the objective of {duration(facts.objective_seconds)} is missed {time_left(missed)}"
@@ -75,18 +77,21 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
         parts.append(f"retention {'may delete more' if is_lost else 'deletes'} unread messages")
     if not parts and (grows := _what_grows(facts)):
         parts.append(grows)
-    if (
-        not parts
-        and advice.limiting_factor == LimitingFactor.FORECAST.value
-        and facts.forecast.at is not None
-    ):
-        parts.append(
-            f"at the expected peak of {rate(facts.forecast.per_second or 0.0)} it falls behind"
-        )
+    is_ahead = advice.limiting_factor == LimitingFactor.FORECAST.value
+    if not parts and is_ahead and facts.forecast.per_second is not None:
+        peak = rate(facts.forecast.per_second)
+        return f"The group may fall behind at the expected peak of {peak}."
     if not parts:
         return None
     text = " and ".join(parts)
     return f"{text[0].upper()}{text[1:]}, at the present rates."
+
+
+def _may_pass(facts: GroupFacts, missed: float) -> bool:
+    """Return whether a peak of arrivals may be over before the objective is missed."""
+    status = facts.status
+    is_peak = status.status is Status.FALLING_BEHIND and not status.is_lasting
+    return is_peak and missed > _SOON_SECONDS
 
 
 def _what_grows(facts: GroupFacts) -> str:

@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-import numpy as np
-
 from alerting.status.group_status import Status
-from alerting.status.phrases import plural, rate
+from alerting.status.phrases import duration, messages, plural, rate
 from scaling.advice.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members, worst_first
 from scaling.advice.model import (
     AdviceKind,
@@ -23,12 +21,21 @@ from scaling.advice.model import (
     Evidence,
     Recommendation,
 )
+from scaling.advisers.busiest_consumer import BusiestConsumer, busiest_consumer
 from scaling.advisers.group_evidence import KEYS_UNREAD
 from scaling.advisers.size_facts import size_facts
 from scaling.facts.capacity import Capacity, CapacityStatus
 from scaling.facts.group_facts import GroupFacts
+from scaling.facts.intervals import Floats
 from scaling.sizing.decide import Decision, DecisionHistory, decide
-from scaling.sizing.size import GroupSize, LimitingFactor, SizeDecision, SizeInputs, size
+from scaling.sizing.size import (
+    GroupSize,
+    LimitingFactor,
+    SizeDecision,
+    SizeInputs,
+    size,
+)
+from scaling.sizing.utilisation import HIGHEST_UTILISATION
 
 _SETTLED = (Status.OK, Status.CATCHING_UP, Status.FALLING_BEHIND, Status.LOSING_DATA)
 _FEW = 3
@@ -40,9 +47,17 @@ _KNOWN = {
     CapacityStatus.BLOCKED: "hidden behind a blocked partition",
 }
 
+_NEEDED = {
+    LimitingFactor.STEADY: "for what arrives",
+    LimitingFactor.CATCH_UP: "to work off what waits in time",
+    LimitingFactor.FORECAST: "for what is expected to arrive",
+    LimitingFactor.RETENTION: "to read what waits before retention deletes it",
+}
+"""What consumers are needed for."""
+
 NO_HISTORY = Caveat(
     level=CaveatLevel.MEDIUM,
-    text="There is too little history to know the next peak: one step down at a time, and watch.",
+    text="There is too little history to know the next peak: go down one step at a time.",
 )
 
 
@@ -77,26 +92,27 @@ def _dressed(facts: GroupFacts, found: Decision) -> Recommendation | None:
     if found.consumers > asked.consumers:
         return _more(facts, asked, group_size, found.consumers)
     if group_size.consumers > asked.consumers:
-        return _waiting(facts, asked, group_size, "may soon be needed", found.reason)
+        return _waiting(facts, asked, group_size, "perhaps needed soon", found.reason)
     if asked.peak is not None:
         ahead = size(replace(asked, soon=asked.peak, peak=None))
         if ahead.consumers > asked.consumers:
-            return _ahead(facts, asked, ahead)
+            return _ahead(facts, asked, ahead, asked.peak)
     if found.consumers < asked.consumers and facts.status.status is Status.OK:
         return _fewer(facts, asked, group_size, found.consumers)
     if group_size.consumers < asked.consumers:
         allowed = found.consumers < asked.consumers
         why = "the backlog is not gone yet" if allowed else found.reason
-        return _waiting(facts, asked, group_size, "would do for what arrives", why)
+        return _waiting(facts, asked, group_size, "enough for what arrives", why)
+    load = busiest_consumer(asked, asked.arrival, asked.consumers, group_size.allowed_utilisation)
     return _advice(
         facts,
         asked,
         group_size,
         AdviceKind.KEEP,
         AdviceSeverity.INFO,
-        f"The {group_size.limiting_factor.value} need asks for "
-        f"{plural(asked.consumers, 'consumer')}: "
-        f"{_load(asked, group_size, asked.consumers)}.",
+        f"{_are(asked.consumers, 'needed')} {_NEEDED[group_size.limiting_factor]}: of "
+        f"{_arriving(asked)}, {load.words()}.",
+        load=load,
         proposed=asked.consumers,
     )
 
@@ -111,8 +127,10 @@ def _waiting(
         group_size,
         AdviceKind.KEEP,
         AdviceSeverity.INFO,
-        f"{plural(group_size.consumers, 'consumer')} {what}, but keep {asked.consumers} for now: "
-        f"{why}.",
+        f"{_are(group_size.consumers, what)}, but keep {asked.consumers} for now: {why}.",
+        load=busiest_consumer(
+            asked, asked.arrival, asked.consumers, group_size.allowed_utilisation
+        ),
         proposed=asked.consumers,
     )
 
@@ -120,17 +138,25 @@ def _waiting(
 def _more(
     facts: GroupFacts, asked: SizeInputs, group_size: GroupSize, proposed: int
 ) -> Recommendation:
+    factor = group_size.limiting_factor
+    load = busiest_consumer(asked, asked.arrival, asked.consumers, group_size.allowed_utilisation)
+    if factor is LimitingFactor.FORECAST:
+        load = busiest_consumer(asked, asked.soon, asked.consumers, HIGHEST_UTILISATION)
+    lag = int(asked.lag.sum())
+    waits = f"{messages(lag)} wait{'s' if lag == 1 else ''}"
+    late = f", the oldest for {duration(age)}" if (age := asked.time_lag_seconds) else ""
     why = {
-        LimitingFactor.STEADY: f"{_arriving(asked)} arrive, and the busiest of {asked.consumers} "
-        "gets more than it can process for long",
-        LimitingFactor.CATCH_UP: f"what waits is worked off in time only by {proposed}",
-        LimitingFactor.FORECAST: f"{_arriving(asked)} arrive, and the trend needs more soon",
-        LimitingFactor.RETENTION: "retention reaches what waits before fewer have read it",
-    }[group_size.limiting_factor]
-    opening = f"With {proposed} the need is met ({group_size.limiting_factor.value}): {why}"
-    if group_size.limiting_factor is LimitingFactor.RETENTION and group_size.is_too_late:
-        opening = (
-            "Retention takes some of what waits whatever is done, and fewer than "
+        LimitingFactor.STEADY: f"Of the {_arriving(asked)} that arrive, {load.words()}",
+        LimitingFactor.CATCH_UP: f"{waits}{late}, and the objective is "
+        f"{duration(asked.objective_seconds)}: fewer than {proposed} do not catch up in time",
+        LimitingFactor.FORECAST: f"{_arriving(asked)} arrive, and soon up to "
+        f"{rate(float(asked.soon.sum()))}: {load.words('would get')}",
+        LimitingFactor.RETENTION: f"{waits}{late}: fewer than {proposed} do not read that in half "
+        "of the time before retention deletes it",
+    }[factor]
+    if factor is LimitingFactor.RETENTION and group_size.is_too_late:
+        why = (
+            f"{waits}{late}: retention deletes some of that whatever is done, and fewer than "
             f"{proposed} lose more"
         )
     return _advice(
@@ -139,27 +165,32 @@ def _more(
         group_size,
         AdviceKind.ADD_CONSUMERS,
         AdviceSeverity.ACT_NOW
-        if group_size.is_late or group_size.limiting_factor is LimitingFactor.RETENTION
+        if group_size.is_late or factor is LimitingFactor.RETENTION
         else AdviceSeverity.WATCH,
-        f"{opening}. One consumer processes {_capacity(asked.capacity)}.",
+        f"{why}. One consumer processes {_capacity(asked.capacity)}.",
+        load=load,
         proposed=proposed,
         caveats=(*of_other_members(facts), QUOTAS),
     )
 
 
-def _ahead(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> Recommendation:
-    """Advise what the next peak needs: today's consumers do for today's load."""
-    peak, at = facts.forecast.per_second or 0.0, facts.forecast.at
+def _ahead(
+    facts: GroupFacts, asked: SizeInputs, group_size: GroupSize, peak: Floats
+) -> Recommendation:
+    """Advise what the next peak needs: today's consumers are enough for today's load."""
+    at = facts.forecast.at
     when = f" ({datetime.fromtimestamp(at, UTC):%a %H:%M} UTC)" if at is not None else ""
+    load = busiest_consumer(asked, peak, asked.consumers, HIGHEST_UTILISATION)
     return _advice(
         facts,
         asked,
         group_size,
         AdviceKind.ADD_CONSUMERS,
         AdviceSeverity.WATCH,
-        f"{plural(asked.consumers, 'consumer')} do for {_arriving(asked)}, but the next peak"
-        f"{when} may bring {rate(peak)}: have {group_size.consumers} by then. "
-        f"One consumer processes {_capacity(asked.capacity)}.",
+        f"{_are(asked.consumers, 'enough')} for the {_arriving(asked)} that arrive, but the next "
+        f"peak{when} may bring {rate(float(peak.sum()))}: {load.words('would get')}. Have "
+        f"{group_size.consumers} by then. One consumer processes {_capacity(asked.capacity)}.",
+        load=load,
         proposed=group_size.consumers,
         caveats=of_other_members(facts),
     )
@@ -168,23 +199,20 @@ def _ahead(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> Recom
 def _fewer(
     facts: GroupFacts, asked: SizeInputs, group_size: GroupSize, proposed: int
 ) -> Recommendation:
-    known = facts.forecast.per_second is not None
-    peak = (
-        f", and at the expected peak of {rate(facts.forecast.per_second or 0.0)} too"
-        if known
-        else ""
-    )
+    peak = facts.forecast.per_second
+    expected = "" if peak is None else f" and for the expected peak of {rate(peak)}"
+    load = busiest_consumer(asked, asked.arrival, proposed, group_size.allowed_utilisation)
     return _advice(
         facts,
         asked,
         group_size,
         AdviceKind.REMOVE_CONSUMERS,
         AdviceSeverity.INFO,
-        f"{plural(proposed, 'consumer')} would do for {_arriving(asked)}{peak}: "
-        f"{_load(asked, group_size, proposed)}. "
-        f"One consumer processes {_capacity(asked.capacity)}.",
+        f"{_are(proposed, 'enough')} for the {_arriving(asked)} that arrive{expected}: "
+        f"{load.words('would get')}. One consumer processes {_capacity(asked.capacity)}.",
+        load=load,
         proposed=proposed,
-        caveats=(*of_other_members(facts), SPARES, *(() if known else (NO_HISTORY,))),
+        caveats=(*of_other_members(facts), SPARES, *(() if peak is not None else (NO_HISTORY,))),
     )
 
 
@@ -198,25 +226,28 @@ def _bound(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> Recom
     hopeless = [names[position] for position in group_size.hopeless]
     listed = ", ".join(hopeless[:_FEW]) + (" …" if len(hopeless) > _FEW else "")
     where = (
-        f"{listed}: more arrives than a consumer of its own can process "
-        f"({_capacity(asked.capacity)})"
+        f"on {listed} more arrives than the {rate(asked.capacity.low or 0.0)} that one consumer "
+        "processes at least"
         if hopeless
-        else f"even {most} consumers, one a partition, do not meet the "
-        f"{group_size.limiting_factor.value} need"
+        else f"even {most}, one for each partition, are not enough "
+        f"{_NEEDED[group_size.limiting_factor]}"
     )
     kind = (
         AdviceKind.HOT_PARTITION if 0 < len(hopeless) < len(names) else AdviceKind.PARTITION_BOUND
     )
     closest = not hopeless and most > asked.consumers
-    help_ = f" {most} come closest." if closest else " More consumers will not help."
+    help_ = f" {most} come closest." if closest else ""
     return _advice(
         facts,
         asked,
         group_size,
         kind,
         AdviceSeverity.ACT_NOW if group_size.is_late else AdviceSeverity.WATCH,
-        f"Consumers cannot fix this: {where}.{help_} Look at the keys, make the handler faster, or "
-        "give the topic more partitions.",
+        f"More consumers cannot fix this: {where}.{help_} Look at the keys, make the handler "
+        "faster, or give the topic more partitions.",
+        load=busiest_consumer(
+            asked, asked.arrival, asked.consumers, group_size.allowed_utilisation
+        ),
         proposed=most if closest else None,
         unknown_reason=KEYS_UNREAD if kind is AdviceKind.HOT_PARTITION else None,
         caveats=of_more_partitions(facts),
@@ -226,15 +257,12 @@ def _bound(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> Recom
 def _downstream(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> Recommendation:
     capacity = asked.capacity
     limit = (
-        f" Together they get through about {rate(capacity.limit_per_second)}."
+        f" Together they process about {rate(capacity.limit_per_second)}."
         if capacity.limit_per_second is not None
         else ""
     )
-    beyond = (
-        f" Beyond {capacity.helpful_members} none helps."
-        if capacity.helpful_members is not None
-        else ""
-    )
+    useful = capacity.helpful_members
+    beyond = "More consumers" if useful is None else f"More than {useful}"
     return _advice(
         facts,
         asked,
@@ -242,7 +270,10 @@ def _downstream(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> 
         AdviceKind.DOWNSTREAM,
         AdviceSeverity.WATCH if group_size.is_late else AdviceSeverity.INFO,
         "The more consumers there are, the less each of them processes: they share a limit "
-        f"downstream.{limit}{beyond} More consumers will not help: look at what the handlers call.",
+        f"downstream.{limit} {beyond} will not help: look at what the handlers call.",
+        load=busiest_consumer(
+            asked, asked.arrival, asked.consumers, group_size.allowed_utilisation
+        ),
         caveats=(QUOTAS,),
     )
 
@@ -255,6 +286,7 @@ def _advice(
     severity: AdviceSeverity,
     reason: str,
     *,
+    load: BusiestConsumer,
     proposed: int | None = None,
     unknown_reason: str | None = None,
     caveats: tuple[Caveat, ...] = (),
@@ -271,13 +303,15 @@ def _advice(
         current=asked.consumers,
         proposed=proposed,
         unknown_reason=unknown_reason,
-        evidence=_evidence(facts, asked, group_size),
+        evidence=_evidence(facts, asked, group_size, load),
         caveats=worst_first(caveats),
         limiting_factor=group_size.limiting_factor.value,
     )
 
 
-def _evidence(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> tuple[Evidence, ...]:
+def _evidence(
+    facts: GroupFacts, asked: SizeInputs, group_size: GroupSize, load: BusiestConsumer
+) -> tuple[Evidence, ...]:
     capacity, forecast = asked.capacity, facts.forecast
     needs = (
         Evidence(name=f"{need.limiting_factor.value} need", value=need.consumers)
@@ -292,23 +326,20 @@ def _evidence(facts: GroupFacts, asked: SizeInputs, group_size: GroupSize) -> tu
         Evidence(name="arrival", value=float(asked.arrival.sum()), unit="messages/s"),
         Evidence(name="expected peak", value=forecast.per_second, unit="messages/s"),
         Evidence(name="busiest partition", value=float(asked.arrival.max()), unit="messages/s"),
+        *load.evidence,
         Evidence(name="capacity of one consumer", value=capacity.per_second, unit="messages/s"),
         Evidence(name="capacity, lower end", value=capacity.low, unit="messages/s"),
         Evidence(name="capacity, upper end", value=capacity.high, unit="messages/s"),
         Evidence(name="capacity is", value=_KNOWN[capacity.status]),
         Evidence(name="saturated intervals", value=capacity.samples),
-        Evidence(
-            name="utilisation allowed", value=round(group_size.allowed_utilisation, 3), unit="ratio"
-        ),
-        Evidence(
-            name="utilisation of the busiest consumer as proposed",
-            value=None if group_size.utilisation is None else round(group_size.utilisation, 3),
-            unit="ratio",
-        ),
         Evidence(name="lag", value=int(asked.lag.sum()), unit="messages"),
         Evidence(name="oldest unread message", value=asked.time_lag_seconds, unit="s"),
         Evidence(name="objective", value=asked.objective_seconds, unit="s"),
     )
+
+
+def _are(number: int, what: str) -> str:
+    return f"{plural(number, 'consumer')} {'is' if number == 1 else 'are'} {what}"
 
 
 def _arriving(asked: SizeInputs) -> str:
@@ -319,14 +350,4 @@ def _capacity(capacity: Capacity) -> str:
     text = rate(capacity.per_second or 0.0)
     if capacity.low is None or capacity.high is None:
         return text
-    return f"{text} (90 % between {rate(capacity.low)} and {rate(capacity.high)})"
-
-
-def _load(asked: SizeInputs, group_size: GroupSize, consumers: int) -> str:
-    """Say how busy the busiest of a number of consumers is."""
-    loads = np.bincount(asked.assignment.holders(consumers), asked.arrival)
-    low = asked.capacity.low or 1.0
-    return (
-        f"the busiest gets {rate(float(loads.max()))}, {float(loads.max()) / low:.0%} of what it "
-        f"can surely process ({group_size.allowed_utilisation:.0%} are allowed)"
-    )
+    return f"{text} (90 % interval: {rate(capacity.low)} to {rate(capacity.high)})"

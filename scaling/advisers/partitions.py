@@ -13,7 +13,7 @@ from math import ceil
 from typing import Unpack
 
 from alerting.current.skew import Skew, skew
-from alerting.status.phrases import plural, rate
+from alerting.status.phrases import plural, rate, share
 from scaling.advice.caveats import of_topic_partitions
 from scaling.advice.config_snippets import add_partitions, kafka_topic, terraform_topic
 from scaling.advice.model import (
@@ -88,21 +88,24 @@ def _more(
     ceiling = _ceiling(facts, proposed)
     if bytes_bind or reader is None:
         why = (
-            f"{(facts.bytes_per_second or 0.0) / 1e6:.3g} MB/s are written; with room for growth "
-            f"that is {plural(needed, 'partition')} of {BYTES_PER_PARTITION / 1e6:.0f} MB/s"
+            f"{(facts.bytes_per_second or 0.0) / 1e6:.3g} MB/s are written. With room for growth "
+            f"(x{GROWTH:.2g}) that takes {plural(needed, 'partition')} of "
+            f"{BYTES_PER_PARTITION / 1e6:.0f} MB/s"
         )
     else:
+        growth, capacity = _growth(reader), reader.capacity_per_second or 0.0
         why = (
-            f"{rate(arrival)} arrive; a consumer of {reader.group} surely processes "
-            f"{rate(reader.capacity_per_second or 0.0)}, so that peak and growth "
-            f"(x{_growth(reader):.2g}) need {plural(needed, 'partition')} at {UTILISATION:.0%}"
+            f"{rate(arrival)} arrive, {rate(growth * arrival)} with peaks and growth "
+            f"(x{growth:.2g}). One consumer of {reader.group} may get "
+            f"{rate(UTILISATION * capacity)}, {share(UTILISATION)} of the {rate(capacity)} that it "
+            f"processes at least: that takes {plural(needed, 'partition')}"
         )
     if ceiling is not None:
         return _advice(
             facts,
             AdviceKind.BROKER_CEILING,
             AdviceSeverity.WATCH,
-            f"{why}, but {ceiling}. More partitions will not help before there are more brokers.",
+            f"{why}, but {ceiling}. Add brokers first: until then more partitions will not help.",
             arrival,
             reader,
         )
@@ -117,7 +120,7 @@ def _more(
         facts,
         AdviceKind.ADD_PARTITIONS,
         AdviceSeverity.WATCH if late else AdviceSeverity.INFO,
-        f"{why}. {proposed} are the next multiple of {facts.partitions}.",
+        f"{why}. {proposed} is a multiple of the present {facts.partitions}.",
         arrival,
         reader,
         proposed=proposed,
@@ -127,18 +130,21 @@ def _more(
         consequence=f"{facts.topic} cannot be read as fast as it is written: groups fall behind, "
         "whatever the number of their consumers."
         if late
-        else "At the expected peak no number of consumers keeps up.",
+        else "With these peaks and growth, groups fall behind whatever the number of their "
+        "consumers.",
     )
 
 
 def _hot_key(facts: TopicFacts, reader: Reader, key: float) -> Recommendation:
+    capacity = reader.capacity_per_second or 0.0
     return _advice(
         facts,
         AdviceKind.HOT_KEY,
         AdviceSeverity.WATCH,
-        f"One key gets {rate(key)}, more than {UTILISATION:.0%} of what a consumer of "
-        f"{reader.group} surely processes ({rate(reader.capacity_per_second or 0.0)}). Neither "
-        "partitions nor consumers help: split the key, batch, or make the handler faster.",
+        f"One key gets {rate(key)}, more than the {rate(UTILISATION * capacity)} that a consumer "
+        f"of {reader.group} may get: {share(UTILISATION)} of the {rate(capacity)} that it "
+        "processes at least. Neither more partitions nor more consumers help: split the key, "
+        "batch, or make the handler faster.",
         _total(facts),
         reader,
     )
@@ -153,12 +159,13 @@ def _hot_partition(
         AdviceKind.HOT_PARTITION,
         AdviceSeverity.WATCH,
         f"{plural(facts.partitions, 'partition')} are enough for what arrives, but "
-        f"{facts.topic}-{uneven.busiest} alone gets {rate(busiest)}, more than a consumer of "
-        f"{reader.group} surely processes ({rate(reader.capacity_per_second or 0.0)}). "
+        f"{facts.topic}-{uneven.busiest} alone gets {rate(busiest)}, more than the "
+        f"{rate(reader.capacity_per_second or 0.0)} that a consumer of {reader.group} processes at "
+        "least. "
         + (
-            f"{2 * facts.partitions} partitions would halve it, as no single key makes it."
+            f"{2 * facts.partitions} partitions would halve it: no single key makes it hot."
             if known
-            else "If one key makes it, neither partitions nor consumers help; if several do, "
+            else "If one key makes it hot, neither partitions nor consumers help; if several do, "
             f"{2 * facts.partitions} partitions would split it."
         ),
         _total(facts),

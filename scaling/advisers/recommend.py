@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from alerting.status.model import Status
+from alerting.status.phrases import share
 from scaling.advice.model import (
     AdviceKind,
     AdviceSeverity,
@@ -126,9 +127,9 @@ def _skewed(facts: GroupFacts) -> list[Recommendation]:
             subject=facts.group,
             severity=AdviceSeverity.INFO,
             confidence=Confidence.MEDIUM,
-            reason=f"{topic}-{one.busiest} gets {one.busiest_ratio or 0.0:.0%} of the topic's "
-            f"messages, {one.even_ratio or 0.0:.0%} if all were alike: its consumer is the first "
-            "that will not keep up, however many there are.",
+            reason=f"{topic}-{one.busiest} gets {share(one.busiest_ratio or 0.0)} of the topic's "
+            f"messages; an even share is {share(one.even_ratio or 0.0)}. When load grows, its "
+            "consumer is the first to fall behind, however many there are.",
             unknown_reason=KEYS_UNREAD,
             evidence=skew_evidence(one, ", ".join(f"{topic}-{number}" for number in one.hot)),
         )

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from alerting.checks.retention_deadline import (
-    Deadline,
-    DeadlineState,
-    Retention,
-    data_loss_deadline,
-)
-from alerting.status.group_status import Status
-from alerting.status.phrases import duration, messages, plural
+from alerting.checks.loss_deadline import NEAR_SECONDS, WATCH_RATIO, expected_deadline
+from alerting.checks.retention_deadline import Deadline, DeadlineState, Retention
+from alerting.status.phrases import duration, messages, plural, share
 from scaling.advice.caveats import DISK, SEGMENTS
 from scaling.advice.config_snippets import topic_setting
 from scaling.advice.model import (
@@ -22,7 +17,7 @@ from scaling.advice.model import (
 )
 from scaling.facts.group_facts import GroupFacts, PartitionFacts
 
-ACT_WITHIN_SECONDS = 4 * 3600.0
+ACT_WITHIN_SECONDS = NEAR_SECONDS
 WATCH_WITHIN_SECONDS = 2 * 86400.0
 """A deadline further away is evidence of other advice, not advice of its own."""
 
@@ -30,20 +25,17 @@ TIME_LEFT = "time until retention"
 """The figure that names a deadline; it moves on while advice stands."""
 
 NEAR_RATIO = 0.25
-WATCH_RATIO = 0.5
 ACT_RATIO = 0.8
 """Share of the retention that the oldest unread message has used up."""
 
-_LATE = frozenset({Status.FALLING_BEHIND, Status.STALLED, Status.STOPPED, Status.REWOUND})
 _BUYS_SECONDS = 86400
 
 
 def group_deadline(facts: GroupFacts) -> tuple[PartitionFacts, Deadline] | None:
     """Return the partition that retention reaches first, and when.
 
-    Only partitions that are late, or that have used half of their retention, count. For the others
-    the difference of two nearly equal rates predicts nothing. A group that keeps up, with less than
-    a fifth of the retention to spare, has that rest as its deadline: a pause that long loses data.
+    Only partitions with an ``expected_deadline`` count. A group that keeps up, with less than a
+    fifth of the retention to spare, has that rest as its deadline: a pause that long loses data.
 
     Returns:
         None where no deadline is coming.
@@ -58,15 +50,15 @@ def group_deadline(facts: GroupFacts) -> tuple[PartitionFacts, Deadline] | None:
     return coming
 
 
-def partition_deadline(facts: GroupFacts, part: PartitionFacts) -> Deadline:
-    """Return when retention reaches what waits in one partition."""
+def _partition_deadline(facts: GroupFacts, part: PartitionFacts) -> Deadline:
+    """Return when retention reaches what waits in one partition, where its rates foretell that."""
     limits = facts.topics.get(part.status.topic)
     retention = (
         limits.retention
         if limits is not None
         else Retention(unknown_reason="the topic's settings were not read")
     )
-    return data_loss_deadline(part.backlog, retention)
+    return expected_deadline(part.status, part.backlog, retention)
 
 
 def retention_advice(facts: GroupFacts) -> tuple[Recommendation, ...]:
@@ -95,8 +87,7 @@ def coming_deadline(facts: GroupFacts) -> tuple[PartitionFacts, Deadline] | None
         (part, deadline)
         for part in facts.partitions
         if part.status.subscribed
-        and (part.status.status in _LATE or (_used_ratio(facts, part) or 0.0) >= WATCH_RATIO)
-        for deadline in (partition_deadline(facts, part),)
+        for deadline in (_partition_deadline(facts, part),)
         if deadline.state is DeadlineState.COMING
     ]
     return min(coming, key=lambda found: found[1].seconds or 0.0) if coming else None
@@ -122,8 +113,8 @@ def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
         confidence=Confidence.HIGH,
         reason=f"In the last ten minutes, or since its last commit, retention deleted "
         f"{messages(total)} of {', '.join(topics)} that this group had not committed, on "
-        f"{plural(len(lost), 'partition')}. What it had not fetched either is gone, and what waits "
-        "now is next.",
+        f"{plural(len(lost), 'partition')}. What it had not fetched by then is lost, and what "
+        "waits now is next.",
         evidence=(
             Evidence(name="lost of late", value=total, unit="messages"),
             Evidence(name="partitions", value=len(lost)),
@@ -210,9 +201,9 @@ def _used(facts: GroupFacts, part: PartitionFacts, ratio: float) -> Recommendati
         severity=AdviceSeverity.ACT_NOW if ratio >= ACT_RATIO else AdviceSeverity.WATCH,
         confidence=Confidence.MEDIUM,
         reason=f"The oldest unread message of {where} is {duration(age)} old and the topic keeps "
-        f"{duration(kept)}: {ratio:.0%} of the retention is used. The group does not fall further "
-        "behind now, but a pause of the difference loses data.",
-        unknown_reason="no deadline: consumption keeps up with arrival at present",
+        f"{duration(kept)}: {share(ratio)} of the retention is used. The group does not fall "
+        f"further behind now, but a pause of {duration(max(0.0, kept - age))} loses data.",
+        unknown_reason="no deadline: the group keeps up now",
         evidence=(
             Evidence(name="oldest unread message", value=round(age), unit="s"),
             Evidence(name="retention", value=round(kept), unit="s"),

@@ -128,8 +128,8 @@ def _decision(
         names = ", ".join(sorted(blocked)[:3]) + (" …" if len(blocked) > 3 else "")
         return _capacity(
             CapacityStatus.BLOCKED,
-            f"{names}: no commit while the member's other partitions advance, so that a message "
-            "there blocks it and capacity is not what is missing.",
+            f"{names}: no commit while the member's other partitions advance. A message there "
+            "blocks it; capacity is not what is missing.",
             found if found is not None and _is_enough(found, rules) else None,
             members,
             by_members,
@@ -140,7 +140,7 @@ def _decision(
     if found is not None and _is_enough(found, rules):
         return _capacity(
             CapacityStatus.IDENTIFIED,
-            f"{found.samples} intervals without waiting in {found.episodes} episodes.",
+            f"{found.samples} busy intervals in {found.episodes} episodes.",
             found,
             members,
             by_members,
@@ -196,16 +196,16 @@ def _capacity(
 
 
 def _too_few(samples: int, episodes: int, rules: CapacityRules) -> str:
-    """Say which of what an estimate needs was not seen often enough."""
+    """Say what an estimate needs and was not seen often enough."""
     parts = [
-        f"{seen} of the {needed} busy {what}"
+        f"{seen} of {needed} busy {what}"
         for seen, needed, what in (
             (samples, rules.minimum_samples, "intervals"),
             (episodes, rules.minimum_episodes, "episodes"),
         )
         if seen < needed
     ]
-    return f"too little was seen, {' and '.join(parts)} that are needed"
+    return f"{' and '.join(parts)} seen"
 
 
 def _not_identified(intervals: Intervals, found: Estimate | None, rules: CapacityRules) -> Capacity:
@@ -217,20 +217,20 @@ def _not_identified(intervals: Intervals, found: Estimate | None, rules: Capacit
     else:
         width = found.half_width if found is not None else 0.0
         missing = (
-            f"the rate without waiting varies too much: ±{width:.0%}, "
-            f"±{rules.widest_half_width:.0%} is the most"
+            f"the rate while busy varies too much: by ±{width:.0%}, where "
+            f"±{rules.widest_half_width:.0%} is allowed"
         )
     best = _best_sustained(intervals, rules)
     if best is None:
         return Capacity(
             status=CapacityStatus.UNKNOWN,
-            reason=f"Nothing was consumed over ten minutes with one assignment: {missing}.",
+            reason=f"No member consumed for ten minutes with one assignment: {missing}.",
             samples=samples,
             episodes=episodes,
         )
     return Capacity(
         status=CapacityStatus.LOWER_BOUND,
-        reason=f"At least the best sustained rate: {missing}.",
+        reason=f"The best sustained rate, a lower bound: {missing}.",
         low=best,
         samples=samples,
         episodes=episodes,
@@ -356,8 +356,8 @@ def _conflict(
             _capacity(
                 CapacityStatus.CONFLICT,
                 f"{number} members got through {fewer.per_second:.4g} messages/s each, {largest} "
-                f"through {at_most.per_second:.4g}: together they meet a limit downstream of "
-                f"about {limit:.4g} messages/s, and more consumers will not help.",
+                f"through {at_most.per_second:.4g}: they share a limit downstream of about "
+                f"{limit:.4g} messages/s, and more consumers will not help.",
                 at_most,
                 members,
                 by_members,

@@ -147,6 +147,7 @@ class GroupFrames:
                 status=Status(row["status"]),
                 reason=row["reason"],
                 since=_seconds(row["since"]),
+                is_lasting=bool(row["is_lasting"]),
                 without_commit_seconds=row["stalled_seconds"],
             )
         columns = ("cluster", "group", "status", "reason", "since", "is_lasting")

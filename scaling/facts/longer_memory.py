@@ -32,12 +32,14 @@ class KnownPartition:
 
     Attributes:
         since: When it began, Unix seconds; None where that is not known.
+        is_lasting: Where it falls behind: whether that is no passing peak.
         without_commit_seconds: How long there was no commit while messages waited.
     """
 
     status: Status
     reason: str
     since: float | None = None
+    is_lasting: bool = False
     without_commit_seconds: float | None = None
 
 
@@ -75,7 +77,12 @@ def as_known(status: GroupStatus, known: KnownStatus) -> GroupStatus:
         if one is not None:
             waited = replace(part.numbers, without_commit_seconds=one.without_commit_seconds)
             part = replace(
-                part, status=one.status, reason=one.reason, since=one.since, numbers=waited
+                part,
+                status=one.status,
+                reason=one.reason,
+                since=one.since,
+                numbers=waited,
+                is_lasting=one.is_lasting,
             )
         elif known.status is Status.OK and part.status in LATE:
             # Of a group that is OK no partition is written: each keeps up.

@@ -27,7 +27,7 @@ class Reader:
     Attributes:
         age_seconds: Age of its oldest unread message on the topic; None is unknown.
         kind: ``plain``, ``streams`` and so on.
-        capacity_per_second: What one of its members can surely process (lower end of a measured
+        capacity_per_second: What one of its members processes at least (lower end of a measured
             interval); None is unknown.
         growth_ratio: Expected peak of what arrives, over what arrives now; None is unknown.
     """

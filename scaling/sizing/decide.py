@@ -178,7 +178,7 @@ def _evaluated(facts: SizeFacts, history: DecisionHistory, rules: StabilityRules
         blocked = blocked | facts.stalled
     history = replace(history, slow=_slow(facts, history.slow, blocked))
     if facts.is_rebalancing or bool((facts.member < 0).all()):
-        return _wait(facts, history, "partitions are being shared out")
+        return _wait(facts, history, "partitions are being reassigned")
     inputs, ages = _inputs(facts, history, blocked, rules)
     group_size = size(inputs)
     found = move(group_size, history.stability, at=at, current=facts.consumers, rules=rules)

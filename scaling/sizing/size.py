@@ -153,7 +153,7 @@ class _SizeCalculation:
     def __init__(self, inputs: SizeInputs) -> None:
         self.now = inputs
         self.counts = inputs.assignment.counts or (1,)
-        self.rate = _usable_rate(inputs.capacity)
+        self.rate = usable_rate(inputs.capacity)
         self.allowed = allowed_utilisation(
             inputs.capacity.variability_seconds,
             inputs.consumers,
@@ -244,20 +244,12 @@ class _SizeCalculation:
     def _smallest(self, is_met: Callable[[int], bool]) -> int | None:
         return next((number for number in self.counts if is_met(number)), None)
 
-    def _rates(self, number: int) -> Floats:
-        """Return what each of ``number`` members can process."""
-        rates = np.full(number, self.rate or inf)
-        for member, rate in self.now.slowed.items():
-            if member < number:
-                rates[member] = min(rates[member], rate)
-        return rates
-
     def _utilisation(self, number: int, loads: Floats) -> float:
         """Return the load of the busiest member as a share of what it can process."""
         held = np.bincount(self.now.assignment.holders(number), loads, minlength=number)
         if not self.now.slowed:
             return float(held.max()) / (self.rate or inf)
-        return float((held / self._rates(number)).max())
+        return float((held / member_rates(self.now, number)).max())
 
     def _forecast(self) -> int | None:
         """Size for the near future; the season's next peak keeps what is there and adds nothing.
@@ -277,13 +269,15 @@ class _SizeCalculation:
         consumers = self.now.consumers
         present = self.now.assignment.holders(consumers)
         load = np.bincount(present, self.arrival, minlength=consumers)
-        excess = np.maximum(0.0, 1 - self._rates(consumers) / np.maximum(load, 1e-9))
+        excess = np.maximum(0.0, 1 - member_rates(self.now, consumers) / np.maximum(load, 1e-9))
         startup = self.now.startup_seconds if number > consumers else 0.0
         pause = self.now.pause_seconds if number != consumers else 0.0
         lag = self.lag + self.arrival * (excess[present] * startup + pause)
         holders = self.now.assignment.holders(number)
         waiting = np.bincount(holders, lag, minlength=number)
-        spare = self._rates(number) - np.bincount(holders, self.arrival, minlength=number)
+        spare = member_rates(self.now, number) - np.bincount(
+            holders, self.arrival, minlength=number
+        )
         if (spare[waiting > 0] <= 0).any():
             return inf
         return float(np.max(np.where(waiting > 0, waiting / np.maximum(spare, 1e-9), 0.0)))
@@ -365,7 +359,16 @@ class _SizeCalculation:
         )
 
 
-def _usable_rate(capacity: Capacity) -> float | None:
+def member_rates(inputs: SizeInputs, number: int) -> Floats:
+    """Return what each of ``number`` members can process."""
+    rates = np.full(number, usable_rate(inputs.capacity) or inf)
+    for member, rate in inputs.slowed.items():
+        if member < number:
+            rates[member] = min(rates[member], rate)
+    return rates
+
+
+def usable_rate(capacity: Capacity) -> float | None:
     """Return the rate that sizing may count on: the lower end of a measured interval."""
     if capacity.per_second is None or capacity.low is None:
         return None

@@ -136,10 +136,13 @@ def _up(
     ]
     now = _failures_expired(now, at, rules)
     if not group_size.is_late and len(asking) < rules.required_votes:
-        reason = f"{len(asking)} of the last {rules.last_votes} evaluations ask for more"
+        reason = (
+            f"{len(asking)} of the last {rules.last_votes} evaluations ask for more, and "
+            f"{rules.required_votes} have to"
+        )
         return Move(consumers=current, stability=now, reason=reason)
     if rested < rules.cooldown_seconds and not went_down:
-        return Move(consumers=current, stability=now, reason="the last change is not through yet")
+        return Move(consumers=current, stability=now, reason="the last change was a moment ago")
     if went_down and group_size.is_late and rested <= rules.trial_seconds:
         now = _failed(now, at)
     target = group_size.consumers if group_size.is_late else min(asking)
@@ -166,10 +169,10 @@ def _down(
         return stay(f"more were needed within the last {duration(rules.down_window_seconds)}")
     since = at if now.since is None else now.since
     if min(at - since, rested) < window:
-        return stay(f"that must have been so for {duration(window)}")
+        return stay(f"fewer must have been enough for {duration(window)}")
     steps = len(now.changes) + 1 + _steps_back(group_size, most, current, now.changes)
     if steps > rules.changes_a_day:
-        return stay("the changes of a day are used up")
+        return stay(f"the {rules.changes_a_day} changes that a day may have are used up")
     return Move(consumers=most, stability=now, reason="fewer were enough for the whole window")
 
 

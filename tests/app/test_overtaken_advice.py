@@ -94,7 +94,7 @@ def test_to_keep_it_is_no_answer_beside_a_group_that_stopped_since(
     assert f"No change was advised at {GIVEN:%H:%M}. That is older than what the group does" in said
     assert f"since {SINCE:%H:%M}: stopped; the next round advises anew." in said
     assert "keep as it is" not in said and "keeps up" not in said
-    assert f"As of {GIVEN:%H:%M}, 9 min ago, by the history service." in said
+    assert f"Measured until {GIVEN:%H:%M}, 9 min ago, by the history service." in said
 
 
 def test_that_nobody_reads_is_no_answer_beside_who_has_read_for_long(
@@ -111,7 +111,7 @@ def test_the_page_of_advice_lists_it_apart(open_page: Open, older: Path) -> None
     test = open_page(older, "scaling", advice="group:archive:keep:0")
     calm(test)
     said = texts(test).replace("\\", "")
-    assert any("2 pieces of advice older than what is so" in one.label for one in test.expander)
+    assert any("2 pieces of advice overtaken since" in one.label for one in test.expander)
     archive = next(one for one in listed(test) if one["id"] == "group:archive:keep:0")
     assert archive["badge"]["label"].endswith("older")
     assert archive["link"]["label"] == "archive: no advice yet on what it does now"
@@ -123,7 +123,7 @@ def test_the_page_of_advice_lists_it_apart(open_page: Open, older: Path) -> None
     sessions = next(one for one in test.selectbox if one.key == "scaling-group")
     sessions.set_value("sessions").run()
     said = texts(test).replace("\\", "")
-    assert f"As of {GIVEN:%H:%M}: One partition gets most." in said
+    assert "One partition gets most." in said
 
 
 def test_the_card_of_a_change_that_is_withdrawn_says_so(open_page: Open, older: Path) -> None:
@@ -142,7 +142,8 @@ def test_a_subject_without_advice_says_when_it_was_last_given(open_page: Open, o
 def test_the_figures_of_a_card_say_when_they_were_measured(open_page: Open, older: Path) -> None:
     test = open_page(older, "group", group="sessions")
     calm(test)
-    assert f"as of {GIVEN:%H:%M}" in [one.value for one in test.caption]
+    said = f"Measured until {GIVEN:%H:%M}, high confidence."
+    assert said in [one.value for one in test.caption]
 
 
 def test_a_topic_has_the_advice_on_its_hot_partitions_first(open_page: Open, older: Path) -> None:
@@ -181,7 +182,7 @@ def test_advice_of_between_two_rounds_takes_the_place_of_the_rounds(
     test = open_page(folder, "scaling")
     calm(test)
     said = texts(test).replace("\\", "")
-    assert f"by the history service, and as of {at:%H:%M} on 1 group that changed since." in said
+    assert f"by the history service, and until {at:%H:%M} on 1 group that changed since." in said
     archive = next(one for one in listed(test) if one["what"] == "archive")
     assert archive["id"] == "group:archive:start_consumers:0"
     assert archive["badge"]["label"].endswith("act now")

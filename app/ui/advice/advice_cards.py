@@ -49,7 +49,7 @@ WORDS: dict[AdviceKind, str] = {
     AdviceKind.PARTITION_BOUND: "bound by its partitions",
     AdviceKind.ADD_CONSUMERS: "add consumers",
     AdviceKind.REMOVE_IDLE_CONSUMERS: "remove idle consumers",
-    AdviceKind.REMOVE_CONSUMERS: "fewer consumers would do",
+    AdviceKind.REMOVE_CONSUMERS: "fewer consumers are enough",
     AdviceKind.DOWNSTREAM: "a bottleneck downstream",
     AdviceKind.ADD_PARTITIONS: "add partitions",
     AdviceKind.HOT_KEY: "a hot key",
@@ -166,16 +166,16 @@ def card(
     key: str,
     link: str | None = None,
     older: Overtaken | None = None,
-    as_of: str = "",
+    when: str = "",
 ) -> None:
-    """Draw a recommendation with its evidence, what may go wrong and the lines to run.
+    """Draw a recommendation; its evidence, what may go wrong and the lines to run are folded.
 
     Args:
         advice: The recommendation.
         key: The card's name on the page.
         link: The page of its subject; None: this page is.
         older: What is newer than the advice, which is subdued then.
-        as_of: When its figures were measured, where what stands beside the card is newer.
+        when: When its figures were measured, where what stands beside the card is newer.
     """
     say = st.markdown if older is None else st.caption
     said = escape(headline(advice, older))
@@ -186,13 +186,6 @@ def card(
         ):
             st.markdown(title, width="content")
             with st.container(horizontal=True, width="content", vertical_alignment="center"):
-                if as_of:
-                    st.caption(
-                        as_of,
-                        width="content",
-                        help="The figures of this advice were measured then; the status beside it "
-                        "is newer.",
-                    )
                 if link is not None:
                     routes.link(
                         link,
@@ -206,29 +199,37 @@ def card(
         say(escape(thin(advice.reason)))
         if advice.consequence:
             say(f":gray[If nothing is done:] {escape(thin(advice.consequence))}")
+        if advice.unknown_reason:
+            st.markdown(
+                f":violet-badge[:material/help: unknown] {escape(thin(advice.unknown_reason))}"
+            )
+        about = f"{when}, {advice.confidence.value} confidence".removeprefix(", ")
+        st.caption(f"{about[0].upper()}{about[1:]}.")
+        _blockers(advice)
+        _evidence(advice, key)
+        _caveats(advice)
+        _artefacts(advice, key)
+
+
+def _evidence(advice: Recommendation, key: str) -> None:
+    """Draw the figures that the advice was taken from, folded."""
+    # The page says when data is lost as it is now; the figure is that of the round.
+    shown = [
+        one for one in advice.evidence if not one.name.endswith(NEED) and one.name != TIME_LEFT
+    ]
+    if not advice.evidence and advice.keda is None:
+        return
+    with st.expander("Evidence"):
         _needs(advice, key)
+        if shown:
+            figures = [f"{escape(one.name)} **{escape(written(one))}**" for one in shown]
+            st.caption("&ensp;·&ensp;".join(figures))
         if advice.keda is not None:
             st.caption(
                 f"KEDA would run **{advice.keda.replicas}** (lagThreshold "
                 f"{exact(advice.keda.lag_threshold)}). {escape(thin(advice.keda.why))}",
                 help="What KEDA's Kafka scaler and the horizontal pod autoscaler would settle on.",
             )
-        if advice.unknown_reason:
-            st.markdown(
-                f":violet-badge[:material/help: unknown] {escape(thin(advice.unknown_reason))}"
-            )
-        _caveats(advice)
-        # The page says when data is lost as it is now; the figure is that of the round.
-        shown = [
-            one for one in advice.evidence if not one.name.endswith(NEED) and one.name != TIME_LEFT
-        ]
-        if shown:
-            figures = [f"{escape(one.name)} **{escape(written(one))}**" for one in shown]
-            st.caption(
-                "&ensp;·&ensp;".join([*figures, f"confidence **{advice.confidence.value}**"]),
-                help="The figures that this advice was taken from.",
-            )
-        _artefacts(advice, key)
 
 
 def needs(advice: Recommendation) -> tuple[pl.DataFrame, list[str]]:
@@ -284,10 +285,13 @@ def _is_number(value: float | int | str | None) -> TypeGuard[int | float]:
     return isinstance(value, int | float)
 
 
-def _caveats(advice: Recommendation) -> None:
-    """Draw what may go wrong: what blocks at once, the rest folded."""
+def _blockers(advice: Recommendation) -> None:
     if advice.blockers:
         st.caption("  \n".join(map(_caveat, advice.blockers)))
+
+
+def _caveats(advice: Recommendation) -> None:
+    """Draw what else may go wrong, folded."""
     others = [one for one in advice.caveats if one.level is not CaveatLevel.BLOCKER]
     if others:
         with st.expander(f"What may go wrong ({len(others)})"):

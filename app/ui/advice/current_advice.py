@@ -267,14 +267,14 @@ def words(given: CurrentAdvice, view: View) -> str:
     elif given.as_of is None:
         when = "The advice of the last ten minutes is being evaluated"
     else:
-        when = f"As of {clock(given.as_of, view.zone, now=view.now)}"
+        when = f"Measured until {clock(given.as_of, view.zone, now=view.now)}"
         old = view.now - given.as_of
         when += f", {age(old.total_seconds())}" if old > _AGE_SHOWN else ""
     if given.as_of is not None and given.as_of == given.given_at:
         since = ""
         if given.changed_at is not None:
             at = clock(given.changed_at, view.zone, now=view.now)
-            since = f", and as of {at} on {count(len(given.changed), 'group')} that changed since"
+            since = f", and until {at} on {count(len(given.changed), 'group')} that changed since"
         return f"{when}, by the history service{since}."
     last = (
         "has given none yet"
@@ -286,9 +286,9 @@ def words(given: CurrentAdvice, view: View) -> str:
     return f"{when}, here: the history service {last}."
 
 
-def as_of(at: datetime, view: View) -> str:
+def measured_until(at: datetime, view: View) -> str:
     """Say when figures were measured; nothing where they are as new as the status beside them."""
-    return "" if view.now - at < _AS_NEW else f"as of {clock(at, view.zone, now=view.now)}"
+    return "" if view.now - at < _AS_NEW else f"measured until {clock(at, view.zone, now=view.now)}"
 
 
 def draw(view: View, kind: Subject, subject: str) -> None:
@@ -312,7 +312,7 @@ def draw(view: View, kind: Subject, subject: str) -> None:
             key=f"{kind}-advice-{position}",
             link=routes.GROUP if position < hot.height else None,
             older=older,
-            as_of=as_of(row["confirmed_at"], view),
+            when=measured_until(row["confirmed_at"], view),
         )
     if about.is_empty() and not given.is_pending:
         components.nothing("There is no advice on it yet.", icon=":material/hourglass:")

@@ -60,7 +60,9 @@ export default function ({ data, parentElement }) {
   const list = parentElement.querySelector(".items");
   list.setAttribute("aria-label", data.alt);
   list.classList.toggle("lines", data.lines);
-  list.classList.toggle("endless", data.items.every((item) => !item.until));
+  for (const name of ["when", "until", "step"]) {
+    list.classList.toggle(`no-${name}`, data.items.every((item) => !item[name]));
+  }
   const before = new Map([...list.children].map((child) => [child.dataset.id, child]));
   const wanted = data.items.map((item) => {
     const said = JSON.stringify(item);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any
@@ -12,20 +11,14 @@ import polars as pl
 
 from alerting.status.model import Status
 from alerting.status.phrases import in_steps
-from app.style.format import clock, exact, thin
+from app.style.format import clock, exact
 from app.ui import group_list, incident_list, routes
 from app.ui.advice import advice_cards
 from app.ui.advice.overtaken import Known, Overtaken, is_folded
 from app.ui.browser.items import Item, Target
+from app.views.scaling import brief
 from scaling.advice.advice_table import from_row
-from scaling.advice.model import (
-    AdviceKind,
-    AdviceSeverity,
-    Confidence,
-    Evidence,
-    Recommendation,
-    Subject,
-)
+from scaling.advice.model import AdviceSeverity, Recommendation, Subject
 from scaling.advice.stored_advice import IS_CHANGE
 
 PARAMETER = "advice"
@@ -43,32 +36,8 @@ LINKS = {
 LOST = datetime.fromtimestamp(0, UTC)
 """The deadline of what is lost already: before all others, and never to come."""
 
-_WORDS = 14
 _SAID = 3
 _NONE: Mapping[str, Overtaken] = {}
-
-_FIGURES: Mapping[AdviceKind, tuple[str, ...]] = {
-    AdviceKind.RETENTION_DEADLINE: ("retention used", "oldest unread message"),
-    AdviceKind.START_CONSUMERS: ("lag", "oldest unread message"),
-    AdviceKind.RESTART_CONNECTOR: ("lag", "oldest unread message"),
-    AdviceKind.BLOCKED_PARTITION: ("blocked partitions", "no commit for"),
-    AdviceKind.BLOCKED_GROUP: ("lag", "no commit for"),
-    AdviceKind.HOT_PARTITION: ("hot partitions", "share of the busiest partition"),
-    AdviceKind.ADD_CONSUMERS: ("arrival", "capacity of one consumer", "consumption"),
-    AdviceKind.REMOVE_CONSUMERS: ("arrival", "capacity of one consumer"),
-    AdviceKind.REMOVE_IDLE_CONSUMERS: ("idle now", "partitions"),
-    AdviceKind.ADD_PARTITIONS: ("arrival", "capacity of one consumer, lower end"),
-    AdviceKind.DURABILITY: ("replication factor", "min.insync.replicas"),
-}
-"""The two figures that tell most, by kind: the first of these that are known."""
-
-_LIMITS = {
-    "steady": "what arrives now",
-    "catch-up": "catching up",
-    "forecast": "the expected peak",
-    "retention": "what retention would delete",
-}
-"""What a number of consumers follows from."""
 
 
 def row_id(row: Mapping[str, Any]) -> str:
@@ -171,6 +140,7 @@ def items(
     picked: str | None,
     now: datetime,
     zone: tzinfo,
+    measured_at: datetime | None = None,
     withdrawn: Mapping[str, str] | None = None,
 ) -> list[Item]:
     """Return rows of ``recommendations`` as rows of the table: one for each subject.
@@ -184,25 +154,26 @@ def items(
         picked: The name of the row whose card is shown.
         now: The present.
         zone: The viewer's zone.
+        measured_at: When the figures of most rows were measured, which the page says of all: a row
+            of another moment says its own.
         withdrawn: Why the newest round did not give this advice, by the names of rows; None: it
             did.
     """
     found = []
-    word, at = ("advised", "valid_from") if withdrawn is None else ("last given", "confirmed_at")
+    word = "measured" if withdrawn is None else "last given"
     for about in rows.partition_by("subject_kind", "subject", maintain_order=True):
         names = [row_id(row) for row in about.iter_rows(named=True)]
         advice, *further = [from_row(row) for row in about.iter_rows(named=True)]
-        newer = older.get(names[0])
+        newer, at = older.get(names[0]), about["confirmed_at"][0]
         deadline = deadlines.get(advice.subject) if advice.subject_kind is Subject.GROUP else None
         found.append(
             Item(
                 id=names[0],
                 badge=advice_cards.badge_style(advice, newer),
                 what=advice.subject,
-                when=f"{word} {clock(about[at][0], zone, now=now)}",
+                when="" if at == measured_at else f"{word} {clock(at, zone, now=now)}",
                 why=_why(advice, newer) if withdrawn is None else withdrawn[names[0]],
                 until=_until(deadline, now),
-                step=_if_nothing(advice, beside=deadline is not None) if withdrawn is None else "",
                 link=_card_of(advice_cards.headline(advice, newer), names[0]),
                 links=[
                     _card_of(advice_cards.change(one), name)
@@ -250,7 +221,9 @@ def why_withdrawn(row: Mapping[str, Any], newest: pl.DataFrame) -> str:
     counted = about.filter(pl.col("quantity") == quantity)["current"].drop_nulls()
     if quantity and then is not None and counted.len() and counted[0] != then:
         return f"It has {exact(counted[0])} {quantity} now, {exact(then)} then"
-    return next((why(from_row(one)) for one in about.iter_rows(named=True)), "It is not there now")
+    return next(
+        (brief.why(from_row(one)) for one in about.iter_rows(named=True)), "It is not there now"
+    )
 
 
 def last_given(given: pl.DataFrame, asked: str) -> datetime | None:
@@ -275,45 +248,7 @@ def _card_of(label: str, name: str) -> Target:
 
 
 def _why(advice: Recommendation, newer: Overtaken | None) -> str:
-    return why(advice) if newer is None else f"Older than {newer.now}"
-
-
-def why(advice: Recommendation) -> str:
-    """Say in a few words what advice follows from: its telling figures, else its reason."""
-    if advice.kind is AdviceKind.UNKNOWN:
-        return _cut(advice.unknown_reason or advice.reason)
-    names = _FIGURES.get(advice.kind, ())
-    known = {one.name: one for one in advice.evidence if one.value is not None}
-    figures = [_figure(known[name]) for name in names if name in known][:2]
-    text = ", ".join(figures) if figures else _cut(advice.reason.partition(". ")[0].rstrip("."))
-    limit = f", for {_LIMITS[advice.limiting_factor]}" if advice.limiting_factor in _LIMITS else ""
-    doubt = " (low confidence)" if advice.confidence is Confidence.LOW else ""
-    return f"{thin(text)}{limit}{doubt}"
-
-
-def _figure(one: Evidence) -> str:
-    return f"{one.name} {advice_cards.written(one)}"
-
-
-def _cut(text: str) -> str:
-    said = text.split()
-    return thin(text if len(said) <= _WORDS else f"{' '.join(said[:_WORDS])} …")
-
-
-_SAID_BY_DEADLINE = re.compile(
-    r"( and )?retention (may delete more|deletes) unread messages"
-    r"|the objective of [\w ]+ stays missed( and )?",
-    re.IGNORECASE,
-)
-"""What follows if nothing is done, and is less than the deadline that stands in the row."""
-
-
-def _if_nothing(advice: Recommendation, *, beside: bool) -> str:
-    """Say what follows if nothing is done; beside a deadline only what that does not say."""
-    text = (advice.consequence or "").removesuffix(".").removesuffix(", at the present rates")
-    if beside:
-        text = _SAID_BY_DEADLINE.sub("", text)
-    return f"Otherwise {thin(text[:1].lower() + text[1:])}" if text else ""
+    return brief.why(advice) if newer is None else f"Older than {newer.now}"
 
 
 def groups(rows: pl.DataFrame) -> Sequence[str]:

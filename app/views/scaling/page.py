@@ -55,9 +55,11 @@ components.headline(
     else "Advice is being evaluated"
     if given.is_pending
     else advice_cards.summary(standing),
-    "Nothing here is applied: each change is for a person or a pipeline to make.",
 )
-st.caption(current_advice.words(given, view))
+about_all = [current_advice.words(given, view)]
+if not found.is_empty():
+    about_all.append("Deadlines are of now. Nothing is applied by itself.")
+st.caption(" ".join(about_all))
 for unreadable in errors.values():
     components.show_broken(unreadable)
 
@@ -82,6 +84,7 @@ def draw(
         picked=picked,
         now=view.now,
         zone=view.zone,
+        measured_at=given.as_of,
         withdrawn=gone,
     )
     items.draw(rows, view=view, key=key, alt=alt)
@@ -120,20 +123,21 @@ if asked is not None and row is None and not found.is_empty():
     )
 if row is not None:
     advice = from_row(row)
-    st.header(escape(advice.subject), anchor=False)
+    since = f"advised since {clock(row['valid_from'], view.zone, now=view.now)}"
     if why := withdrawn.get(decisions.row_id(row)):
+        since = ""
         st.caption(escape(f"Withdrawn at {newest}. {why}; {next_round}."))
     advice_cards.card(
         advice,
         key="chosen",
         link=decisions.LINKS.get(advice.subject_kind),
         older=older.get(decisions.row_id(row)),
-        as_of=current_advice.as_of(row["confirmed_at"], view),
+        when=", ".join(
+            filter(None, (current_advice.measured_until(row["confirmed_at"], view), since))
+        ),
     )
 if not overtaken.is_empty():
-    with st.expander(
-        f"{count(overtaken.height, 'piece', 'pieces')} of advice older than what is so"
-    ):
+    with st.expander(f"{count(overtaken.height, 'piece', 'pieces')} of advice overtaken since"):
         draw(
             overtaken, "overtaken", "Advice on what has changed since; the next round advises anew"
         )
@@ -171,8 +175,8 @@ def draw_evidence(names: Sequence[str]) -> None:
         help="The groups in the order of their advice.",
     )
     about = view_model.first_of(every, chosen)
-    measured = current_advice.as_of(about["confirmed_at"], view).replace("as of", "As of", 1)
-    st.caption(escape(thin(": ".join(filter(None, (measured, about["reason"]))))))
+    if row is None or about["reason"] != row["reason"]:  # else the card says so
+        st.caption(escape(thin(about["reason"])))
     proposed = about["proposed"] if about["quantity"] == "consumers" else None
     with components.guarded():
         read = advice_facts.facts_of_group(view, chosen, given)
@@ -181,11 +185,8 @@ def draw_evidence(names: Sequence[str]) -> None:
             return
         view_model.evidence(view, read.facts, proposed)
         what_if.panel(view, read.facts, read.at, proposed)
-        if older_than_status := current_advice.as_of(read.at, view):
-            st.caption(
-                f"Load, partitions and what-if {older_than_status}, read once a round of advice; "
-                f"{next_round}."
-            )
+        if measured := current_advice.measured_until(read.at, view):
+            st.caption(f"Load, partitions and what-if: {measured}; {next_round}.")
 
 
 if names := decisions.groups(every):

@@ -13,7 +13,7 @@ from app.style.charts.advice import what_if_chart
 from app.style.format import clock, duration, escape, exact
 from app.ui import components
 from app.ui.advice import forecast
-from app.ui.advice.current_advice import as_of
+from app.ui.advice.current_advice import measured_until
 from lake.schemas.grain import Grain
 from lake.schemas.tables import GROUP_HISTORY
 from scaling.facts.group_facts import GroupFacts
@@ -196,7 +196,7 @@ def _expected(view: View, group: str) -> list[tuple[float, float]]:
 
 def _moment(view: View, read_at: datetime) -> str:
     """Return the moment that a replay ends at, or a forecast begins: now, or a time of the day."""
-    is_now = not as_of(read_at, view)
+    is_now = not measured_until(read_at, view)
     return "now" if is_now else clock(read_at, view.zone, now=view.now)
 
 

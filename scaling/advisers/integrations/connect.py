@@ -91,8 +91,8 @@ def connector_advice(facts: ConnectorFacts) -> Recommendation | None:
                 facts,
                 1,
                 AdviceSeverity.INFO,
-                f"{facts.class_name} reads with one task whatever tasks.max says; {maximum} "
-                "promise what does not come.",
+                f"{facts.class_name} reads with one task, whatever tasks.max says: {maximum} have "
+                "no effect.",
                 (_SINGLE,),
             )
         return None

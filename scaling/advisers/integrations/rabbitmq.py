@@ -14,7 +14,7 @@ from typing import Unpack
 
 import polars as pl
 
-from alerting.status.phrases import plural, rate
+from alerting.status.phrases import plural, rate, share
 from scaling.advice.config_snippets import queue_policy
 from scaling.advice.model import (
     AdviceKind,
@@ -117,7 +117,7 @@ def _consumers(facts: QueueFacts) -> Recommendation | None:
             f"Nobody consumes and {facts.ready} messages wait.",
             quantity="queue consumers",
             current=0,
-            unknown_reason="how many consumers ran before was not looked at",
+            unknown_reason="how many consumers ran before is not known",
         )
     if each is None or facts.publish_per_second is None or not facts.consumers:
         return None
@@ -130,9 +130,10 @@ def _consumers(facts: QueueFacts) -> Recommendation | None:
         facts,
         AdviceKind.QUEUE_CONSUMERS,
         AdviceSeverity.WATCH,
-        f"{rate(facts.publish_per_second)} come, and {plural(facts.consumers, 'busy consumer')} "
-        f"get {rate(facts.ack_per_second or 0.0)} done, {rate(each)} each: {needed} are needed at "
-        f"{UTILISATION:.0%} of that.",
+        f"{rate(facts.publish_per_second)} are published. "
+        f"{plural(facts.consumers, 'busy consumer')} acknowledge "
+        f"{rate(facts.ack_per_second or 0.0)}, {rate(each)} each. With {share(UTILISATION)} of "
+        f"that for each, {rate(UTILISATION * each)}, it takes {needed}.",
         quantity="queue consumers",
         current=facts.consumers,
         proposed=needed,
@@ -153,7 +154,7 @@ def _prefetch(facts: QueueFacts) -> Recommendation | None:
             AdviceKind.PREFETCH,
             AdviceSeverity.INFO,
             f"Each consumer holds {held:.0f} messages, the work of {held / each:.0f} s: others "
-            "cannot take them, and all come again when it fails. A prefetch of "
+            "cannot take them, and all are delivered again if it fails. A prefetch of "
             f"{_PREFETCH_SECONDS:.0f} s of work is enough.",
             quantity="prefetch",
             current=ceil(held),
@@ -195,7 +196,7 @@ def _loop(facts: QueueFacts) -> Recommendation | None:
         facts,
         AdviceKind.QUEUE_CONSUMERS,
         AdviceSeverity.WATCH,
-        f"{rate(again)} come again after they failed, and nothing ever takes them out: more "
+        f"{rate(again)} fail and are delivered again, and nothing ever takes them out: more "
         "consumers only turn the loop faster. Let them go to a dead-letter queue.",
         artefacts=(queue_policy(facts.vhost, facts.queue, definition),),
         caveats=(

@@ -16,7 +16,7 @@ from math import ceil
 
 import polars as pl
 
-from alerting.status.phrases import plural, rate
+from alerting.status.phrases import plural, rate, share
 from config.scaling import SparkQuerySettings
 from scaling.advice.model import (
     AdviceKind,
@@ -103,10 +103,11 @@ def min_partitions_advice(facts: QueryFacts) -> Recommendation | None:
         subject=facts.query,
         severity=AdviceSeverity.WATCH,
         confidence=Confidence.MEDIUM,
-        reason=f"{rate(facts.arrival_per_second)} arrive and a task processes "
-        f"{rate(facts.task_per_second)}: {plural(needed, 'task')} are needed at "
-        f"{UTILISATION:.0%}, and {plural(facts.partitions, 'partition')} give {tasks}. Spark can "
-        "split partitions, so that the topic needs no more of them."
+        reason=f"{rate(facts.arrival_per_second)} arrive. A task may get "
+        f"{rate(UTILISATION * facts.task_per_second)}, {share(UTILISATION)} of the "
+        f"{rate(facts.task_per_second)} that it processes: that takes {plural(needed, 'task')}, "
+        f"and {plural(facts.partitions, 'partition')} give {tasks}. Spark can split partitions: "
+        "the topic needs no more of them."
         + (f" Its {facts.cores} cores are the limit: give it more." if bound else ""),
         quantity="minPartitions",
         current=facts.min_partitions,

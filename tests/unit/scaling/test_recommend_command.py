@@ -48,15 +48,15 @@ def test_objective_is_that_of_the_first_pattern_that_matches(config: Path) -> No
     fill(config)
     with config.open("a") as file:
         file.write(
-            "scaling:\n  objectives:\n    - {groups: 'lat', time_lag_seconds: 1}\n"
-            "    - {groups: 'la.*', time_lag_seconds: 3600}\n"
-            "    - {groups: 'late', time_lag_seconds: 2}\n"
+            "scaling:\n  objectives:\n    - {groups: 'lat', time_lag_seconds: 3600}\n"
+            "    - {groups: 'la.*', time_lag_seconds: 7}\n"
+            "    - {groups: 'late', time_lag_seconds: 7200}\n"
         )
 
     _, out, _ = run("--config", str(config), "--json", "--group", "late")
 
     [one] = json.loads(out)["recommendations"]
-    assert "objective of 1 h is missed in" in one["consequence"]
+    assert "objective of 7 s remains missed" in one["consequence"]
 
 
 def test_table_says_unknown_where_no_number_can_be_told(config: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
+from math import pi, sin
 from typing import Any
 
 import polars as pl
@@ -22,6 +24,7 @@ from alerting.checks.retention_deadline import DeadlineState, Retention
 from alerting.current.rows import current_rows
 from alerting.evaluate.evaluation import ClusterEvaluator
 from alerting.inputs.frames import Frames
+from alerting.status.group_status import group_status
 from alerting.status.model import GroupStatus, LagNumbers, PartitionStatus, Status
 from config.settings import LakeSettings
 from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
@@ -30,6 +33,7 @@ from lake.storage.store import Lake
 from tests.unit.alerting.checks.check_world import CASES, TRUE_UNTIL, Case, Row, always
 from tests.unit.alerting.checks.test_checks import world
 from tests.unit.alerting.evaluate.polled_rows import classified
+from tests.unit.alerting.status.scenarios import constant, window
 
 HOUR = 3600.0
 
@@ -95,6 +99,44 @@ def test_a_group_that_keeps_up_far_from_any_retention_loses_nothing() -> None:
     fine = part("t", Status.OK, behind_seconds=1.0)
     assert losses(fine, t=9) == {}
     assert next_loss({}).state is DeadlineState.NONE
+
+
+BEHIND = {"consumption_per_second": 7.5}
+"""Three of four messages are read: the oldest ages by a quarter of the time."""
+
+
+@pytest.mark.parametrize(
+    ("kept_hours", "is_lasting", "left"),
+    [
+        pytest.param(9, False, None, id="a peak that may pass, and hours left"),
+        pytest.param(9, True, 32 * HOUR, id="it lasts"),
+        pytest.param(1.75, False, 3 * HOUR, id="near, whether it lasts or not"),
+        pytest.param(1.5, False, 2 * HOUR, id="most of the retention is used"),
+    ],
+)
+def test_what_may_pass_with_its_peak_has_no_deadline_hours_ahead(
+    kept_hours: float, is_lasting: bool, left: float | None
+) -> None:
+    late = replace(part("t", Status.FALLING_BEHIND, **BEHIND), is_lasting=is_lasting)
+    assert next_loss(losses(late, t=kept_hours)).seconds == left
+
+
+def test_a_group_that_reads_in_waves_has_no_deadline_that_comes_and_goes() -> None:
+    """Given arrivals that swing by 90 around 110 a second, and a group that reads up to 150."""
+    day = 600.0
+    waves = window(
+        arrival=lambda t: 110 + 90 * sin(2 * pi * t / day), capacity=constant(150), seconds=6 * day
+    )
+    polls = waves.samples
+    ends = [at for at in range(20, len(polls)) if (polls[at].at - polls[0].at) % 30 == 0]
+    found = [group_status([replace(waves, samples=polls[: at + 1])]) for at in ends]
+    retentions = Retentions(
+        by_topic={"orders": Retention(seconds=2 * HOUR)},
+        bytes_per_message={},
+        shortest_seconds=2 * HOUR,
+    )
+    assert any(one.status is Status.FALLING_BEHIND for one in found)
+    assert [next_losses(one, retentions) for one in found] == [{}] * len(found)
 
 
 KEPT = {"short": Retention(seconds=60.0), "long": Retention(seconds=7 * 24 * HOUR)}

@@ -178,8 +178,8 @@ def test_no_reason_to_change_a_topic_is_no_answer_while_replicas_are_out_of_sync
 @pytest.mark.parametrize(
     ("minutes", "said"),
     [
-        pytest.param(5, "As of 11:55, by the history service.", id="recent"),
-        pytest.param(9, "As of 11:51, 9 min ago, by the history service.", id="older"),
+        pytest.param(5, "Measured until 11:55, by the history service.", id="recent"),
+        pytest.param(9, "Measured until 11:51, 9 min ago, by the history service.", id="older"),
     ],
 )
 def test_the_age_of_advice_is_said_once_it_matters(view: View, minutes: int, said: str) -> None:
@@ -192,14 +192,14 @@ def test_the_age_of_advice_is_said_once_it_matters(view: View, minutes: int, sai
     ("seconds", "said"),
     [
         pytest.param(59, "", id="as new as the status"),
-        pytest.param(540, "as of 11:51", id="older"),
-        pytest.param(86400, "as of 22 Nov 12:00", id="of another day"),
+        pytest.param(540, "measured until 11:51", id="older"),
+        pytest.param(86400, "measured until 22 Nov 12:00", id="of another day"),
     ],
 )
 def test_figures_that_are_older_than_the_status_say_when_they_were_measured(
     view: View, seconds: float, said: str
 ) -> None:
-    assert current_advice.as_of(view.now - timedelta(seconds=seconds), view) == said
+    assert current_advice.measured_until(view.now - timedelta(seconds=seconds), view) == said
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from alerting.status.phrases import time_left
 from app.data.context import View
 from app.ui.advice import advice_cards
 from app.ui.advice.overtaken import OLDER, Overtaken
-from app.views.scaling import decisions, view_model, what_if
+from app.views.scaling import brief, decisions, view_model, what_if
 from lake.schemas.current import GROUP_STATUS
 from lake.schemas.tables import GROUP_HISTORY
 from scaling.advice.advice_table import recommendation_frame, recommendation_rows
@@ -136,47 +136,21 @@ def test_the_urgent_rows_are_in_the_order_of_their_deadlines() -> None:
     assert decisions.soonest_first(rows.clear(), deadlines, NOW).is_empty()
 
 
-@pytest.mark.parametrize(
-    ("consequence", "beside_a_deadline"),
-    [
-        (
-            "The objective of 5 min is missed in 9 min and retention deletes unread messages",
-            "Otherwise the objective of 5 min is missed in 9 min",
-        ),
-        ("The objective of 5 min stays missed and retention deletes unread messages", ""),
-        ("Retention may delete more unread messages", ""),
-        ("The backlog of orders-3 grows", "Otherwise the backlog of orders-3 grows"),
-    ],
-)
-def test_beside_a_deadline_stands_what_it_does_not_say(
-    consequence: str, beside_a_deadline: str
-) -> None:
-    late = facts(six(arrival=constant(100.0), capacity=constant(60.0), warm_up=0.0))
-    advice = replace(advice_on(late)[0], consequence=f"{consequence}, at the present rates.")
-    rows = recommendation_frame(recommendation_rows([advice], at=NOW))
-    at = {late.group: NOW + timedelta(hours=2)}
-    (alone,) = decisions.items(rows, {}, picked=None, now=NOW, zone=UTC)
-    (beside,) = decisions.items(rows, at, picked=None, now=NOW, zone=UTC)
-    assert alone.step == f"Otherwise {consequence[0].lower()}{consequence[1:]}"
-    assert beside.step == beside_a_deadline
-
-
 def test_a_subject_has_one_row_and_its_further_advice_is_counted_there() -> None:
     late = facts(
         six(arrival=constant(100.0), capacity=constant(60.0), backlog=60_000, warm_up=0.0),
         retention=Retention(seconds=1200.0),
     )
-    advice = [replace(one, consequence="Messages are lost.") for one in advice_on(late)]
+    advice = [*advice_on(late)]
     advice += [replace(one, subject="another") for one in advice[:1]]
     rows = recommendation_frame(recommendation_rows(advice, at=NOW))
     rows = pl.concat([rows.filter(pl.col("subject") == name) for name in (late.group, "another")])
     picked = decisions.row_id(rows.row(1, named=True))
     found = decisions.items(rows, {}, picked=picked, now=NOW, zone=UTC)
     assert [(one.what, one.more_label) for one in found] == [(late.group, "+1"), ("another", "")]
-    assert [one.step for one in found] == ["Otherwise messages are lost"] * 2
     first, other = found
     assert [link.parameters["advice"] for link in first.links] == [picked]
-    assert first.more == [f"{first.links[0].label}: {decisions.why(advice[1])}"]
+    assert first.more == [f"{first.links[0].label}: {brief.why(advice[1])}"]
     assert (first.is_chosen, other.is_chosen, other.links) == (True, False, [])
 
 
@@ -257,7 +231,63 @@ def test_a_change_that_is_withdrawn_says_why(newest: Recommendation, why: str) -
     said = {decisions.row_id(row): decisions.why_withdrawn(row, frame(newest))}
     assert list(said.values()) == [why]
     (item,) = decisions.items(rows, {}, picked=None, now=NOW, zone=UTC, withdrawn=said)
-    assert (item.why, item.when, item.step) == (why, "last given 00:00", "")
+    assert (item.why, item.when) == (why, "last given 00:00")
+
+
+def test_a_row_says_when_it_was_measured_where_that_is_not_as_the_page_says_of_all() -> None:
+    later = NOW + timedelta(minutes=3)
+    rows = pl.concat([frame(ADD), frame(replace(ADD, subject="changed since"), at=later)])
+    found = decisions.items(rows, {}, picked=None, now=later, zone=UTC, measured_at=NOW)
+    assert [one.when for one in found] == ["", "measured 00:03"]
+
+
+def told(kind: AdviceKind, limit: str | None = None, **figures: float | str) -> str:
+    """Return why advice of a kind is given, from figures in messages a second or in words."""
+    evidence = tuple(
+        Evidence(
+            name=name.replace("_", " "),
+            value=value,
+            unit="" if isinstance(value, str) else "messages/s",
+        )
+        for name, value in figures.items()
+    )
+    return brief.why(replace(ADD, kind=kind, limiting_factor=limit, evidence=evidence))
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        pytest.param(
+            told(AdviceKind.ADD_CONSUMERS, "steady", busiest_consumer=57.0, allowed_for_it=53.0),
+            "busiest consumer gets 57/s, 53/s allowed",
+            id="its numbers",
+        ),
+        pytest.param(
+            told(AdviceKind.ADD_CONSUMERS, "forecast", busiest_consumer=57.0, allowed_for_it=53.0),
+            "busiest consumer may soon get 57/s, 53/s allowed",
+            id="by what limits it",
+        ),
+        pytest.param(
+            told(AdviceKind.ADD_CONSUMERS, "steady", arrival=90.0, consumption=80.0),
+            "90/s arrive, 80/s consumed",
+            id="without a capacity",
+        ),
+        pytest.param(
+            told(
+                AdviceKind.BLOCKED_PARTITION, blocked_partitions="orders-2", no_commit_for="4 min"
+            ),
+            "no commit on orders-2 for 4 min",
+            id="another kind",
+        ),
+        pytest.param(
+            told(AdviceKind.BLOCKED_PARTITION, blocked_partitions="orders-2"),
+            "More arrives than is consumed",
+            id="a figure is missing",
+        ),
+    ],
+)
+def test_why_is_said_in_the_figures_that_tell_most(found: str, said: str) -> None:
+    assert found.replace("\u202f", "").replace("\u2009", "") == said
 
 
 def test_what_overtook_changes_stands_in_one_line() -> None:

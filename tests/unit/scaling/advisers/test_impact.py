@@ -59,3 +59,22 @@ def test_whether_the_backlog_grows_is_what_the_page_says(
 ) -> None:
     expected = None if said is None else f"{said}, at the present rates."
     assert consequence(given, ADVICE) == expected
+
+
+@pytest.mark.parametrize(
+    ("objective", "is_lasting", "said"),
+    [
+        pytest.param(1800.0, True, "The objective of 30 min is missed in", id="it lasts"),
+        pytest.param(1800.0, False, "The backlog grows", id="a peak that may pass"),
+        pytest.param(90.0, False, "The objective of 1 min 30 s is missed within 5 min", id="soon"),
+    ],
+)
+def test_a_peak_that_may_pass_is_not_said_to_miss_the_objective_later(
+    objective: float, is_lasting: bool, said: str
+) -> None:
+    numbers = replace(
+        GROWS, arrival_per_second=100.0, consumption_per_second=75.0, behind_seconds=60.0
+    )
+    late = replace(group(Status.FALLING_BEHIND, numbers), objective_seconds=objective)
+    late = replace(late, status=replace(late.status, is_lasting=is_lasting))
+    assert (consequence(late, ADVICE) or "").startswith(said)

@@ -11,6 +11,7 @@ import yaml
 from lake.schemas.tables import RECOMMENDATIONS
 from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
 from scaling.advice.model import AdviceKind, AdviceSeverity, Recommendation
+from scaling.advisers.busiest_consumer import ALLOWED, BUSIEST
 from scaling.advisers.recommend import recommend_group
 from scaling.advisers.size_facts import inputs
 from scaling.facts.capacity import Capacity, CapacityStatus
@@ -99,7 +100,23 @@ def test_the_next_peak_is_prepared_for() -> None:
     advice = first(of(2, 50.0, 50.0, 250.0, forecast=900.0), AdviceKind.ADD_CONSUMERS)
     assert advice.limiting_factor == "forecast" and advice.severity is AdviceSeverity.WATCH
     assert advice.proposed == 6
-    assert "Mon 12:00" in advice.reason
+    assert (
+        "the next peak (Mon 12:00 UTC) may bring 900/s: the busiest of 2 would get 450/s (50 %), "
+        "more than the 238/s allowed (95 % of the 250/s that it processes at least). Have 6 by then"
+    ) in advice.reason
+    assert advice.consequence == "The group may fall behind at the expected peak of 900/s."
+    figures = {one.name: one.value for one in advice.evidence}
+    assert (figures[BUSIEST], figures[ALLOWED]) == pytest.approx((450.0, 0.95 * 250.0))
+
+
+def test_what_one_consumer_may_get_is_said_where_the_mean_capacity_would_be_enough() -> None:
+    """Given 114/s for two consumers that process 73/s each on average, and 66/s at least."""
+    advice = first(of(2, 19.0, 19.0, 66.0), AdviceKind.ADD_CONSUMERS)
+    assert advice.reason == (
+        "Of the 114/s that arrive, the busiest of 2 gets 57/s (50 %), more than the 53/s allowed "
+        "(80 % of the 66/s that it processes at least). One consumer processes 73/s (90 % "
+        "interval: 66/s to 79/s)."
+    )
 
 
 def test_the_right_number_is_kept_with_the_need_that_binds() -> None:
@@ -111,7 +128,7 @@ def test_the_right_number_is_kept_with_the_need_that_binds() -> None:
 def test_a_partition_beyond_a_consumers_capacity_is_named() -> None:
     advice = first(of(6, 300.0, 250.0, 250.0), AdviceKind.PARTITION_BOUND, AdviceKind.HOT_PARTITION)
     assert advice.proposed is None
-    assert "Consumers cannot fix this" in advice.reason and advice.blockers
+    assert "More consumers cannot fix this" in advice.reason and advice.blockers
 
 
 def test_a_shared_limit_gets_no_more_consumers() -> None:
@@ -201,5 +218,5 @@ def test_fewer_are_advised_only_after_they_were_enough_for_the_whole_window() ->
     [soon] = recommend_group(group, watched_for(group, 1100)).advice
 
     assert (new.kind, new.proposed) == (soon.kind, soon.proposed) == (AdviceKind.KEEP, 6)
-    assert "must have been so for 20 min" in new.reason
+    assert "must have been enough for 20 min" in new.reason
     assert fewer(group).proposed == 1

@@ -103,7 +103,7 @@ def test_a_hot_key_is_helped_by_neither() -> None:
     advice = partition_advice(topic(rates=rates, busiest_key_per_second=580.0))
     assert advice is not None
     assert advice.kind is AdviceKind.HOT_KEY and advice.proposed is None
-    assert "Neither partitions nor consumers help" in advice.reason
+    assert "Neither more partitions nor more consumers help" in advice.reason
 
 
 def test_brokers_ceiling_is_said_outright() -> None:

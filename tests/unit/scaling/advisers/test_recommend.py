@@ -114,7 +114,7 @@ def test_hot_partition_is_named_and_more_consumers_are_not_advised() -> None:
     assert advice.kind is AdviceKind.HOT_PARTITION
     assert advice.proposed is None
     assert "orders-11" in advice.reason
-    assert "65%" in advice.reason
+    assert "65 % of the topic's messages; an even share is 8.3 %" in advice.reason
     assert "more consumers will not help" in advice.reason
     assert "keys" in (advice.unknown_reason or "")
 
@@ -331,7 +331,7 @@ def test_catching_up_group_is_left_alone() -> None:
     [advice] = advice_on(facts(six(backlog=200_000, capacity=constant(220.0), warm_up=0.0)))
 
     assert advice.kind is AdviceKind.KEEP
-    assert "catches up, in" in advice.reason
+    assert "is catching up, done in" in advice.reason
 
 
 def test_a_count_between_two_useful_ones_is_mentioned() -> None:
@@ -340,7 +340,7 @@ def test_a_count_between_two_useful_ones_is_mentioned() -> None:
     [advice] = advice_on(facts(parts, members=20))
 
     assert advice.kind is AdviceKind.KEEP
-    assert "12 consumers carry as much as 20" in advice.reason
+    assert "12 consumers would carry as much as 20" in advice.reason
 
 
 @pytest.mark.parametrize(

@@ -144,9 +144,9 @@ def test_one_episode_is_not_enough() -> None:
     found = estimate_capacity(Intervals.of(recorded(episodes=1)))
 
     assert found.status is CapacityStatus.LOWER_BOUND
-    assert found.reason.endswith(
-        "too little was seen, 1 of the 2 busy episodes that are needed."
-    ), "what was seen often enough is not named"
+    assert found.reason.endswith("a lower bound: 1 of 2 busy episodes seen."), (
+        "what was seen often enough is not named"
+    )
 
 
 def test_rate_that_varies_too_much_is_not_sold_as_a_figure() -> None:

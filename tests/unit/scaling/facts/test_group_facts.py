@@ -227,6 +227,18 @@ def test_of_a_group_in_trouble_each_partition_has_its_own_status() -> None:
     assert found.partitions[2].status.numbers.without_commit_seconds == 10_800.0
 
 
+@pytest.mark.parametrize("is_lasting", [True, False])
+def test_whether_a_partition_keeps_falling_behind_is_as_the_memory_of_it_says(
+    is_lasting: bool,
+) -> None:
+    late = KnownPartition(status=Status.FALLING_BEHIND, reason="", is_lasting=is_lasting)
+    known = KnownStatus(status=Status.FALLING_BEHIND, reason="", partitions={("orders", 2): late})
+
+    found = group_facts(offsets(), groups(), topics(), partitions(), statuses={KEY: known})[KEY]
+
+    assert found.partitions[2].status.is_lasting is is_lasting
+
+
 def test_rows_lead_to_advice() -> None:
     found = group_facts(offsets(consumed=1000), groups(), topics(), partitions())[KEY]
 

@@ -146,7 +146,7 @@ def test_after_a_day_without_the_job_votes_and_windows_begin_anew() -> None:
     found = decide(later, before.history)
 
     assert before.consumers == 4
-    assert found.consumers == 12 and "must have been so for" in found.reason
+    assert found.consumers == 12 and "must have been enough for" in found.reason
     assert min(at for at, _ in found.history.stability.votes) > later.at - WINDOW_SECONDS
 
 

@@ -1,0 +1,87 @@
+"""Why a change is advised, in a few words: the figures that tell most. Pure functions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from app.style.format import thin
+from app.ui.advice import advice_cards
+from scaling.advice.model import AdviceKind, Confidence, Recommendation
+from scaling.sizing.size import LimitingFactor
+
+_WORDS = 12
+
+_WAITS = ("{lag} messages wait, the oldest for {oldest unread message}", "{lag} messages wait")
+_SHARE = (
+    "{share of the busiest partition} of the messages on {hot partitions}",
+    "{share of the busiest partition} of the messages on one partition",
+)
+_COPIES = "replication factor {replication factor}, min.insync.replicas {min.insync.replicas}"
+
+_BY_KIND: Mapping[AdviceKind, Sequence[str]] = {
+    AdviceKind.DATA_LOST: ("{lost of late} messages deleted unread",),
+    AdviceKind.RETENTION_DEADLINE: (
+        "{retention used} of the retention used",
+        "{slowest group} is {its oldest unread message} behind, {retention} are kept",
+        "the oldest unread message is {oldest unread message} old",
+    ),
+    AdviceKind.START_CONSUMERS: _WAITS,
+    AdviceKind.RESTART_CONNECTOR: _WAITS,
+    AdviceKind.BLOCKED_PARTITION: ("no commit on {blocked partitions} for {no commit for}",),
+    AdviceKind.BLOCKED_GROUP: ("no commit for {no commit for}, {waiting there} messages wait",),
+    AdviceKind.HOT_PARTITION: _SHARE,
+    AdviceKind.ADD_CONSUMERS: ("{arrival} arrive, {consumption} consumed",),
+    AdviceKind.PARTITION_BOUND: (
+        "busiest partition gets {busiest partition}, one consumer processes {capacity, lower end}",
+        "{arrival} arrive, {consumption} consumed",
+    ),
+    AdviceKind.REMOVE_CONSUMERS: (
+        "busiest consumer would get {busiest consumer}, {allowed for it} allowed",
+    ),
+    AdviceKind.REMOVE_IDLE_CONSUMERS: ("{consumers} consumers for {partitions} partitions",),
+    AdviceKind.ADD_PARTITIONS: (
+        "{arrival} arrive, one consumer processes {capacity of one consumer, lower end}",
+        "{written} written",
+    ),
+    AdviceKind.DURABILITY: (_COPIES,),
+}
+"""What is said by kind: the first line of which all figures are known."""
+
+_BY_LIMIT: Mapping[str | None, Sequence[str]] = {
+    LimitingFactor.STEADY: ("busiest consumer gets {busiest consumer}, {allowed for it} allowed",),
+    LimitingFactor.FORECAST: (
+        "busiest consumer may soon get {busiest consumer}, {allowed for it} allowed",
+    ),
+    LimitingFactor.CATCH_UP: _WAITS,
+    LimitingFactor.RETENTION: _WAITS,
+}
+"""The same of more consumers, by what limits their number."""
+
+
+def why(advice: Recommendation) -> str:
+    """Say in a few words what advice follows from: its telling figures, else its reason."""
+    if advice.kind is AdviceKind.UNKNOWN:
+        return _cut(advice.unknown_reason or advice.reason)
+    known = {
+        one.name: advice_cards.written(one) for one in advice.evidence if one.value is not None
+    }
+    lines = _BY_KIND.get(advice.kind, ())
+    if advice.kind is AdviceKind.ADD_CONSUMERS:
+        lines = (*_BY_LIMIT.get(advice.limiting_factor, ()), *lines)
+    said = next((line for line in lines if known.keys() >= set(_NAMES.findall(line))), None)
+    text = (
+        _cut(advice.reason.partition(". ")[0].rstrip("."))
+        if said is None
+        else _NAMES.sub(lambda name: known[name[1]], said)
+    )
+    doubt = " (low confidence)" if advice.confidence is Confidence.LOW else ""
+    return f"{thin(text)}{doubt}"
+
+
+_NAMES = re.compile(r"\{([^}]+)\}")
+
+
+def _cut(text: str) -> str:
+    said = text.split()
+    return thin(text if len(said) <= _WORDS else f"{' '.join(said[:_WORDS])} …")
