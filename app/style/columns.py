@@ -10,6 +10,7 @@ from app.style.format import (
     IN_MILLISECONDS,
     THIN,
     UNKNOWN,
+    brief_time_left,
     exact,
     from_seconds_on,
     milliseconds,
@@ -28,6 +29,7 @@ UNITS: Mapping[str, str] = {
     "rate": "per second",
     "change": "per second",
     "duration": "seconds",
+    "left": "seconds",
     "size": "bytes",
     "share": "ratio",
     "time": "UTC",
@@ -75,7 +77,12 @@ def durations(seconds: Iterable[float]) -> Writer:
     return milliseconds if 0 < highest < IN_MILLISECONDS else from_seconds_on
 
 
-_OF_EACH: Mapping[str, Writer] = {"count": exact, "size": size, "share": share}
+_OF_EACH: Mapping[str, Writer] = {
+    "count": exact,
+    "size": size,
+    "share": share,
+    "left": brief_time_left,
+}
 _OF_ALL: Mapping[str, Callable[[Iterable[float]], Writer]] = {
     "rate": rates,
     "change": changes,

@@ -112,6 +112,13 @@ def _two(seconds: int, large: int, name: str, small: int, second: str, *, until:
     return f"{seconds // large} {name}" + (f" {rest} {second}" if rest else "")
 
 
+def brief_time_left(seconds: float | None) -> str:
+    """Write the time until a deadline, in the steps of ``phrases.time_left``: ``5 h 20 min``."""
+    if seconds is None or not isfinite(seconds):
+        return UNKNOWN
+    return phrases.brief_time_left(seconds) if seconds > 0 else "now"
+
+
 def age(seconds: float | None) -> str:
     """Write how old something is: ``12 s ago``."""
     if seconds is None:

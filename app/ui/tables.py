@@ -23,8 +23,19 @@ from app.ui.browser.leave import leave
 from app.ui.file_names import file_name
 
 Kind = Literal[
-    "text", "count", "rate", "change", "duration", "size", "share", "time", "status", "trend"
+    "text",
+    "count",
+    "rate",
+    "change",
+    "duration",
+    "left",
+    "size",
+    "share",
+    "time",
+    "status",
+    "trend",
 ]
+"""``left`` is the time until a deadline, in the steps of all deadlines."""
 
 NEVER = float("inf")
 """A duration without an end: that of a backlog which grows, at the present rates."""

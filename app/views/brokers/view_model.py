@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from alerting.status.phrases import QUORUM_ENDS
+from alerting.status.phrases import QUORUM_ENDS, time_left
 from app.style import theme
 from app.style.format import clock, count, duration, exact, listing
 from app.style.theme import BadgeStyle
@@ -299,7 +299,7 @@ def facts(broker: dict[str, Any], now: datetime) -> list[str]:
     if expires_at is not None:
         left = (expires_at - now).total_seconds()
         lines.append(
-            f"certificate expires in {duration(left)}" if left > 0 else "certificate has expired"
+            f"certificate expires {time_left(left)}" if left > 0 else "certificate has expired"
         )
     return lines
 

@@ -75,7 +75,7 @@ tables.show(
         ),
         "left_seconds": Column(
             "deleted in",
-            "duration",
+            "left",
             width=84,
             help="When retention reaches the oldest one that waits, at the present rates; a dash "
             "where nothing waits, or the redrive group reads it before that.",

@@ -92,3 +92,15 @@ def test_what_columns_leave_of_a_table() -> None:
 )
 def test_a_column_has_the_width_of_its_longest_word(texts: list[str | None], pixels: int) -> None:
     assert word_width(texts, least=84) == pixels
+
+
+def test_the_time_until_a_deadline_is_written_in_the_steps_of_all_deadlines() -> None:
+    seconds = [0.0, 120.0, 5 * 3600 + 29 * 60.0, 47.9 * 3600, 3 * 86_400 - 1.0, None]
+    assert column("left", *seconds) == [
+        "now",
+        "under 5 min",
+        "5 h 20 min",
+        "47 h",
+        "2 d",
+        "unknown",
+    ]
