@@ -36,8 +36,9 @@ with components.guarded():
     if brokers.is_empty():
         components.nothing("No poll has read the brokers yet; Monitoring health shows why.")
     else:
-        with st.grid(4, min_column_width=220, gap="small"):
-            for row in brokers.head(24).iter_rows(named=True):
+        shown = brokers.head(24)
+        with st.grid(view_model.cards_abreast(shown.height), min_column_width=220, gap="small"):
+            for row in shown.iter_rows(named=True):
                 with st.container(border=True, height="stretch", gap="xsmall"):
                     with st.container(horizontal=True, horizontal_alignment="distribute"):
                         st.markdown(f"**{row['name']}**", width="content")

@@ -282,6 +282,20 @@ def holds(broker: dict[str, Any]) -> str:
     return f"{leaders} leaders, {replicas} replicas"
 
 
+_MOST_ABREAST = 4
+
+
+def cards_abreast(number: int) -> int:
+    """Return how many cards stand in a row, so that rows are as full as they can be.
+
+    Args:
+        number: How many cards there are.
+    """
+    if number <= _MOST_ABREAST:
+        return max(1, number)
+    return min((_MOST_ABREAST, _MOST_ABREAST - 1), key=lambda abreast: -number % abreast)
+
+
 def facts(broker: dict[str, Any], now: datetime) -> list[str]:
     """Return what is worth a line on a broker's card, beside what it holds."""
     lines = []
