@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from math import isfinite
+from typing import Literal
 
 from app.style.format import (
     IN_MILLISECONDS,
@@ -18,6 +19,21 @@ from app.style.format import (
     significant,
     size,
 )
+
+Kind = Literal[
+    "text",
+    "count",
+    "rate",
+    "change",
+    "duration",
+    "left",
+    "size",
+    "share",
+    "time",
+    "status",
+    "trend",
+]
+"""``left`` is the time until a deadline, in the steps of all deadlines."""
 
 Writer = Callable[[float | None], str]
 
@@ -35,6 +51,12 @@ UNITS: Mapping[str, str] = {
     "time": "UTC",
 }
 """What a file counts the values of a kind of column in."""
+
+ROW_PIXELS = 31
+"""The height of a row of one line."""
+_WRAPPED_PIXELS = 58
+"""Of a row of three lines: Streamlit wraps texts above four rem."""
+_FEW_ROWS, _WRAPPED_ROWS = 6, 15
 
 _LETTER_PIXELS, _CELL_PIXELS = 6, 16
 """Of a letter and of what surrounds a cell's text, about."""
@@ -114,6 +136,22 @@ def is_cut(texts: Iterable[str], width: int | str | None) -> bool:
         return False
     letters = (pixels - _CELL_PIXELS) // _LETTER_PIXELS
     return any(" " in text and len(text) > letters for text in texts)
+
+
+def row_pixels(columns: Iterable[tuple[Iterable[str], int | str | None]], rows: int) -> int:
+    """Return the height of each row of a table: of three lines where one would cut most rows.
+
+    A table of few rows has room for all that it says.
+
+    Args:
+        columns: The texts of each column, and its width.
+        rows: How many rows there are.
+    """
+    cut = [False] * rows
+    for texts, width in columns:
+        cut = [was or is_cut([text], width) for was, text in zip(cut, texts, strict=True)]
+    wraps = any(cut) if rows <= _FEW_ROWS else rows <= _WRAPPED_ROWS and sum(cut) > rows / 2
+    return _WRAPPED_PIXELS if wraps else ROW_PIXELS
 
 
 def word_width(texts: Iterable[str | None], *, least: int, most: int = 200) -> int:

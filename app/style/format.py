@@ -156,6 +156,15 @@ def clock(moment: datetime | None, zone: tzinfo, *, now: datetime, to_seconds: b
     return f"{local:%Y-%m-%d} {time}"
 
 
+def brief_beginning(began: str, at_least: bool | None) -> str:
+    """Write in a column since when something is so: ``≤ 18:43`` where that is then or before."""
+    return f"≤ {began}" if at_least else began
+
+
+BRIEFLY = "≤: then or before, for it was so when it was first watched."
+"""What the sign of ``brief_beginning`` means."""
+
+
 def utc_offset(zone: tzinfo, at: datetime) -> str:
     """Write how far a zone is from UTC at a moment: ``UTC+1``."""
     offset = at.astimezone(zone).utcoffset()

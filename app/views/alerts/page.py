@@ -8,7 +8,7 @@ from alerting.rules.lifecycle import State, active
 from app.data import alert_store
 from app.data.context import current
 from app.style.charts.timelines import shown_of, timeline_chart
-from app.style.format import age, count, escape, thin
+from app.style.format import BRIEFLY, age, count, escape, thin
 from app.ui import (
     alert_forms,
     alert_list,
@@ -138,6 +138,7 @@ columns = {
     ),
     "what": Column("what", width=275),
     "state": Column("state", width=80),
+    "began_at": Column("began", "time", width=102, help=BRIEFLY, at_least="began_before"),
     "lasts_seconds": Column("for", "duration", width=90),
     "note": Column("note", unknown="", width="medium"),
     "detail": Column("how bad", width="large"),
@@ -207,7 +208,7 @@ with components.section(
                 {
                     "severity": columns["severity"],
                     "what": columns["what"],
-                    "began_at": Column("began", "time"),
+                    "began_at": columns["began_at"],
                     "ended_at": Column("resolved", "time", unknown="goes on"),
                     "lasts_seconds": Column("lasted", "duration"),
                     "note": columns["note"],

@@ -12,7 +12,7 @@ import polars as pl
 from alerting.rules.folding import as_it_was
 from alerting.rules.model import SEVERITIES
 from app.data.context import View
-from app.style.format import count, duration, exact, listing, zone_name
+from app.style.format import BRIEFLY, count, duration, exact, listing, zone_name
 from app.ui import tables
 from app.ui.alert_list import EVERY_SEVERITY, at_worst, moment, severity_style
 from app.ui.incidents import Incident, mended_at, never_fired
@@ -80,7 +80,7 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
 
     Of one that began earlier or goes on, what lies in the week counts.
     """
-    rows, unseen = [], []
+    rows = []
     for one in found:
         began, ended = moment(one.cause.began_at), moment(one.ended_at)
         is_inside = one.overlaps(start.timestamp(), end.timestamp())
@@ -88,14 +88,13 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
             continue
         cause, symptoms = as_it_was(one.cause), counted(symptoms_of(one))
         inside = min(moment(mended_at(cause)) or end, end) - max(began, start)
-        if cause.began_before:
-            unseen.append(cause.what)
         rows.append(
             {
                 "order": SEVERITIES.index(one.cause.severity),
                 "severity": [severity_style(one.cause.severity, is_over=ended is not None).label],
                 "what": cause.what,
                 "began": began,
+                "began_before": cause.began_before,
                 "ended": moment(cause.resolved_at),
                 "seconds": max(0.0, inside.total_seconds()),
                 "symptoms": symptoms.fired,
@@ -108,7 +107,7 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
         rows,
         schema={
             **{"order": pl.Int64, "severity": pl.List(pl.String)},
-            **{"what": pl.String, "began": time, "ended": time},
+            **{"what": pl.String, "began": time, "began_before": pl.Boolean, "ended": time},
             **{"seconds": pl.Float64, "symptoms": pl.Int64, "not_fired": pl.Int64},
             "detail": pl.String,
         },
@@ -125,7 +124,7 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
                 width=108,
             ),
             "what": Column("what", width=230),
-            "began": Column("began", "time", width=102),
+            "began": Column("began", "time", width=102, help=BRIEFLY, at_least="began_before"),
             "seconds": Column("lasted", "duration", width=72, help=LASTED),
             "ended": Column("over", "time", unknown="goes on", width=102, help="Of its alert."),
             "detail": Column("how bad", width=324, help="At its worst, of all evaluations."),
@@ -136,7 +135,6 @@ def incident_part(found: Sequence[Incident], start: datetime, end: datetime) -> 
         },
         noun="causes, the worst first",
         nothing="Nothing fired in this week.",
-        note=f"Began then or before: {listing(unseen, limit=_NAMED)}." if unseen else "",
     )
 
 

@@ -6,7 +6,7 @@ from math import inf, nan
 
 import pytest
 
-from app.style.columns import is_cut, room_left, word_width, writer
+from app.style.columns import is_cut, room_left, row_pixels, word_width, writer
 from app.style.format import THIN
 
 
@@ -104,3 +104,22 @@ def test_the_time_until_a_deadline_is_written_in_the_steps_of_all_deadlines() ->
         "2 d",
         "unknown",
     ]
+
+
+CUT, WHOLE = "No commit for 45 min with 3,315 messages waiting.", "Keeps up"
+
+
+@pytest.mark.parametrize(
+    ("texts", "width", "pixels"),
+    [
+        pytest.param([CUT] + [WHOLE] * 2, 120, 58, id="a sentence of few rows is cut"),
+        pytest.param([CUT] * 3, 600, 31, id="it has room"),
+        pytest.param([CUT] * 8 + [WHOLE] * 6, 120, 58, id="most are cut"),
+        pytest.param([CUT] * 5 + [WHOLE] * 9, 120, 31, id="most are not"),
+        pytest.param([CUT] * 16, 120, 31, id="many rows"),
+    ],
+)
+def test_rows_have_three_lines_where_a_sentence_of_most_would_be_cut(
+    texts: list[str], width: int, pixels: int
+) -> None:
+    assert row_pixels([(["a"] * len(texts), 60), (texts, width)], len(texts)) == pixels
