@@ -56,7 +56,7 @@ ROW_PIXELS = 31
 """The height of a row of one line."""
 _WRAPPED_PIXELS = 58
 """Of a row of three lines: Streamlit wraps texts above four rem."""
-_FEW_ROWS, _WRAPPED_ROWS = 6, 15
+_FEW_ROWS, _WRAPPED_ROWS = 8, 15
 
 _LETTER_PIXELS, _CELL_PIXELS = 6, 16
 """Of a letter and of what surrounds a cell's text, about."""

@@ -64,13 +64,16 @@ with components.guarded():
         if brokers.height > 24:
             st.caption(f"24 of {brokers.height} brokers; the chart below has all of them")
 
-with components.section("Partitions at risk", help_text=partition_risk.HELP):
+beside_title = components.heading("Partitions at risk", help_text=partition_risk.HELP)
+with components.section("Partitions at risk", row=beside_title):
     history = history_queries.cluster_history(view)
     present_too = cluster if view.until >= view.now else None
     if partition_risk.nothing_at_risk(history.frame, present_too):
         components.nothing(f"No partition was at risk {view.period}.", icon=":material/check:")
     else:
-        axis = page_axis(view, history, events.marks(page_events.of_cluster(view)))
+        with beside_title:
+            marks = events.marks(page_events.of_cluster(view))
+        axis = page_axis(view, history, marks)
         components.chart(
             partition_risk.chart(history, axis=axis, palette=view.palette),
             key="brokers-risk",

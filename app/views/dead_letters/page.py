@@ -169,9 +169,12 @@ arrived = view_model.by_exception(DEAD_LETTERS.empty, 60.0)
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = history_queries.dead_letter_history(view).of("name", row["name"])
-    marks = events.marks(page_events.of_cluster(view))
+    with left:
+        beside_title = components.heading("Arriving")
+    with beside_title:
+        marks = events.marks(page_events.of_cluster(view))
     axis = page_axis(view, history, marks, part=0.6)
-    with left, components.section("Arriving"):
+    with left, components.section("Arriving", row=beside_title):
         components.chart(
             columns_chart(
                 history.frame,

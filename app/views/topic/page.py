@@ -118,9 +118,13 @@ if arriving is None:
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = history_queries.topic_history(view, [topic])
-    marks = events.marks(page_events.of_topic(view, topic))
+    with left:
+        beside_title = components.heading("Arriving")
+    with beside_title:
+        before = seasons.choice()
+        marks = events.marks(page_events.of_topic(view, topic))
     axis = page_axis(view, history, marks, part=0.6)
-    with left, components.section("Arriving", log_key="topic-log") as log:
+    with left, components.section("Arriving", log_key="topic-log", row=beside_title) as log:
         components.chart(
             columns_chart(
                 history.frame,
@@ -138,9 +142,7 @@ with components.guarded():
                 log=log,
                 height=150 if view.is_phone else 260,
                 band=seasons.band(usual, view),
-                ghost=seasons.ghost(
-                    view, seasons.choice(), TOPIC_HISTORY, "topic", topic, TOPIC[0]
-                ),
+                ghost=seasons.ghost(view, before, TOPIC_HISTORY, "topic", topic, TOPIC[0]),
             ),
             key="topic-arriving",
             alt=f"Messages a second that arrive in {topic}, over time",

@@ -141,8 +141,11 @@ else:
     )
 
 if history is not None:
-    with components.section("Arriving by topic", log_key="topics-log") as log:
-        axis = page_axis(view, history, events.marks(page_events.of_cluster(view)))
+    beside_title = components.heading("Arriving by topic")
+    with beside_title:
+        marks = events.marks(page_events.of_cluster(view))
+    with components.section("Arriving by topic", log_key="topics-log", row=beside_title) as log:
+        axis = page_axis(view, history, marks)
         components.chart(
             series_chart(
                 history.frame,
