@@ -166,6 +166,18 @@ def word_width(texts: Iterable[str | None], *, least: int, most: int = 200) -> i
     return min(max(least, longest * _WORD_LETTER_PIXELS + _CELL_PIXELS), most)
 
 
+def line_width(texts: Iterable[str | None], *, least: int, most: int) -> int:
+    """Return the pixels that a column needs to have each of its texts on one line.
+
+    Args:
+        texts: The texts of the column.
+        least: What it has where they are short.
+        most: What it has at most.
+    """
+    longest = max((len(text) for text in texts if text), default=0)
+    return min(max(least, longest * _LETTER_PIXELS + _CELL_PIXELS), most)
+
+
 def room_left(widths: Iterable[int | str | None]) -> int:
     """Return the pixels that columns leave to others in a window of 1,440 pixels."""
     return _ROOM - sum(width for width in widths if isinstance(width, int))

@@ -213,7 +213,11 @@ def as_text(column: str) -> pl.Expr:
 def reader_rows(readers: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     """Return one row a group that reads a topic, with its lag there; the slowest first."""
     labels = {status.value: badge_style.label for status, badge_style in BADGE_STYLES.items()}
-    with_groups = readers.join(groups.select("group", "status", "members"), on="group", how="left")
+    with_groups = readers.join(
+        groups.select("group", "status", "since", "since_at_least", "members"),
+        on="group",
+        how="left",
+    )
     return slowest_first(
         with_groups.with_columns(
             pl.concat_list(pl.col("status").replace_strict(labels, default="unknown")).alias(

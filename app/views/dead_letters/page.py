@@ -54,7 +54,11 @@ components.headline(*map(escape, view_model.sentence(rows)))
 tables.show(
     table,
     {
-        "name": Column("topic", width=158, opens=(routes.DEAD_LETTERS, "name")),
+        "name": Column(
+            "topic",
+            width=columns.word_width(table["name"], least=110, most=158),
+            opens=(routes.DEAD_LETTERS, "name"),
+        ),
         "arrival_per_second": Column(
             "arriving",
             "rate",
@@ -71,7 +75,7 @@ tables.show(
             "mostly (newest sample)",
             help="The most frequent exception in the headers that were sampled last, and its share "
             "of the records that name one. Why, below, counts what arrived in the chosen range.",
-            width=160,
+            width=columns.line_width(table["mostly"], least=150, most=204),
         ),
         "left_seconds": Column(
             "deleted in",
@@ -89,7 +93,7 @@ tables.show(
         "redrive_group": Column(
             "redrive group",
             unknown="nobody",
-            width=columns.word_width(table["redrive_group"], least=108),
+            width=columns.word_width(table["redrive_group"], least=98),
         ),
         "retained": Column("retained", "count", width=76, help="Log end minus log start."),
         "oldest_seconds": Column(

@@ -11,7 +11,7 @@ from app.data.context import current
 from app.data.history import TOPIC
 from app.style.charts.heatmaps import bars
 from app.style.charts.lines import Line, colours_of, columns_chart
-from app.style.format import count, duration, escape, exact, rate, share, short, size, thin
+from app.style.format import BRIEFLY, count, duration, escape, exact, rate, share, short, size, thin
 from app.ui import components, open_alerts, routes, seasons, tables, topic_list
 from app.ui.advice import current_advice, forecast
 from app.ui.changes import cluster_changes, events, page_events, relevant
@@ -190,6 +190,14 @@ with components.section("Groups that read it"):
                 "group": Column("group", width=200, opens=(routes.GROUP, "group")),
                 "label": Column(
                     "status", "status", badge_styles=list(BADGE_STYLES.values()), width=125
+                ),
+                "since": Column(
+                    "since",
+                    "time",
+                    unknown=DASH,
+                    help=f"Since when the group has this status. {BRIEFLY}",
+                    width=88,
+                    at_least="since_at_least",
                 ),
                 "lag": Column("lag here", "count"),
                 "time_lag_seconds": Column("time lag", "duration"),

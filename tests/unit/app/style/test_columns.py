@@ -6,7 +6,7 @@ from math import inf, nan
 
 import pytest
 
-from app.style.columns import is_cut, room_left, row_pixels, word_width, writer
+from app.style.columns import is_cut, line_width, room_left, row_pixels, word_width, writer
 from app.style.format import THIN
 
 
@@ -104,6 +104,13 @@ def test_the_time_until_a_deadline_is_written_in_the_steps_of_all_deadlines() ->
         "2 d",
         "unknown",
     ]
+
+
+def test_a_column_that_is_as_wide_as_its_texts_cuts_none() -> None:
+    texts = ["IllegalArgumentException, 67 %", None, "DataException"]
+    assert line_width(texts, least=150, most=204) == 196
+    assert not is_cut([texts[0] or ""], 196)
+    assert line_width([None], least=150, most=204) == 150
 
 
 CUT, WHOLE = "No commit for 45 min with 3,315 messages waiting.", "Keeps up"
