@@ -37,12 +37,14 @@ def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
             pl.col("replicas").list.contains(number),
             pl.col("in_sync_replicas").list.contains(number).not_(),
         ).height
-        lack = f"{plural(without, 'partition')} short of a copy; " if without else ""
+        lack = f" {plural(without, 'partition')} short of a copy." if without else ""
+        are_left = f"{'is' if left == 1 else 'are'} left."
         yield CheckResult(
             labels=given.labels(broker=str(number)),
             value=None if is_alive is None else 1.0,
             what=missing_broker(number),
-            detail=f"{lack}{left} of {plural(newest.height, 'broker')} are left.{quorum}",
+            # What comes last is cut where a row has no room for all of it.
+            detail=f"{left} of {plural(newest.height, 'broker')} {are_left}{quorum}{lack}",
             since=unix(since) or given.frames.now,
             began_before=since is None,
             cause="It crashed, was shut down, or lost its network.",

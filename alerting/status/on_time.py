@@ -5,6 +5,8 @@ from __future__ import annotations
 from alerting.status.model import LagNumbers, StatusRules
 from alerting.status.phrases import duration, messages
 
+KEEPS_UP, LAG_GROWS = "Keeps up", "Not late, but its lag grows"
+
 
 def late(lag: int, behind: float | None) -> str:
     """Return how late a group is, for lists that show the first words only."""
@@ -18,4 +20,4 @@ def on_time(numbers: LagNumbers, rules: StatusRules) -> str:
     arrival, growth = numbers.arrival_per_second or 0.0, numbers.growth_per_second or 0.0
     is_material = growth * rules.half_window_seconds > rules.minimum_messages
     grows = is_material and growth > rules.slower_share * arrival
-    return "Not late, but its lag grows" if grows else "Keeps up"
+    return LAG_GROWS if grows else KEEPS_UP

@@ -125,29 +125,29 @@ def duration(seconds: float) -> str:
 _SOON_SECONDS = 300
 """Sooner than this nobody acts by the minute."""
 
-_STEPS = (
-    (2 * 86_400, 43_200),
-    (86_400, 3600),
-    (3 * 3600, 1800),
-    (3600, 300),
-    (_SOON_SECONDS, 60),
-)
+_HOUR, _DAY = 3600, 86_400
+_STEPS = ((2 * _DAY, _DAY), (10 * _HOUR, _HOUR), (_HOUR, 600), (_SOON_SECONDS, 60))
 """From which time left on: in steps of how much."""
 
 
 def time_left(seconds: float) -> str:
-    """Return when something comes at the present rates: ``within 5 min``, ``in 1 h 25 min``.
+    """Return when something comes at the present rates: ``within 5 min``, ``in 1 h 20 min``.
 
     A deadline moves with the rates from poll to poll: no finer than somebody could act on it, and
     never more than there is. The sentence stands still within a step.
     """
     at_least = in_steps(seconds)
-    if not at_least:
-        return f"within {duration(_SOON_SECONDS)}"
-    if at_least < 3 * 3600:
-        return f"in {duration(at_least)}"
-    unit, name = (86_400, "d") if at_least >= 2 * 86_400 else (3600, "h")
-    return f"in {at_least / unit:g} {name}"
+    return f"in {_left(at_least)}" if at_least else f"within {duration(_SOON_SECONDS)}"
+
+
+def brief_time_left(seconds: float) -> str:
+    """Return the time of ``time_left`` where a heading says what it is: ``under 5 min``."""
+    at_least = in_steps(seconds)
+    return _left(at_least) if at_least else f"under {duration(_SOON_SECONDS)}"
+
+
+def _left(seconds: float) -> str:
+    return f"{seconds / _HOUR:.0f} h" if _DAY <= seconds < 2 * _DAY else duration(seconds)
 
 
 def in_steps(seconds: float) -> float:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from math import isfinite
+from typing import Literal
 
 from app.style.format import (
     IN_MILLISECONDS,
     THIN,
     UNKNOWN,
+    brief_time_left,
     exact,
     from_seconds_on,
     milliseconds,
@@ -17,6 +19,21 @@ from app.style.format import (
     significant,
     size,
 )
+
+Kind = Literal[
+    "text",
+    "count",
+    "rate",
+    "change",
+    "duration",
+    "left",
+    "size",
+    "share",
+    "time",
+    "status",
+    "trend",
+]
+"""``left`` is the time until a deadline, in the steps of all deadlines."""
 
 Writer = Callable[[float | None], str]
 
@@ -28,11 +45,18 @@ UNITS: Mapping[str, str] = {
     "rate": "per second",
     "change": "per second",
     "duration": "seconds",
+    "left": "seconds",
     "size": "bytes",
     "share": "ratio",
     "time": "UTC",
 }
 """What a file counts the values of a kind of column in."""
+
+ROW_PIXELS = 31
+"""The height of a row of one line."""
+_WRAPPED_PIXELS = 58
+"""Of a row of three lines: Streamlit wraps texts above four rem."""
+_FEW_ROWS, _WRAPPED_ROWS = 8, 15
 
 _LETTER_PIXELS, _CELL_PIXELS = 6, 16
 """Of a letter and of what surrounds a cell's text, about."""
@@ -75,7 +99,12 @@ def durations(seconds: Iterable[float]) -> Writer:
     return milliseconds if 0 < highest < IN_MILLISECONDS else from_seconds_on
 
 
-_OF_EACH: Mapping[str, Writer] = {"count": exact, "size": size, "share": share}
+_OF_EACH: Mapping[str, Writer] = {
+    "count": exact,
+    "size": size,
+    "share": share,
+    "left": brief_time_left,
+}
 _OF_ALL: Mapping[str, Callable[[Iterable[float]], Writer]] = {
     "rate": rates,
     "change": changes,
@@ -109,6 +138,22 @@ def is_cut(texts: Iterable[str], width: int | str | None) -> bool:
     return any(" " in text and len(text) > letters for text in texts)
 
 
+def row_pixels(columns: Iterable[tuple[Iterable[str], int | str | None]], rows: int) -> int:
+    """Return the height of each row of a table: of three lines where one would cut most rows.
+
+    A table of few rows has room for all that it says.
+
+    Args:
+        columns: The texts of each column, and its width.
+        rows: How many rows there are.
+    """
+    cut = [False] * rows
+    for texts, width in columns:
+        cut = [was or is_cut([text], width) for was, text in zip(cut, texts, strict=True)]
+    wraps = any(cut) if rows <= _FEW_ROWS else rows <= _WRAPPED_ROWS and sum(cut) > rows / 2
+    return _WRAPPED_PIXELS if wraps else ROW_PIXELS
+
+
 def word_width(texts: Iterable[str | None], *, least: int, most: int = 200) -> int:
     """Return the pixels that a column needs to break none of its words: a name has no blanks.
 
@@ -119,6 +164,18 @@ def word_width(texts: Iterable[str | None], *, least: int, most: int = 200) -> i
     """
     longest = max((len(word) for text in texts if text for word in text.split()), default=0)
     return min(max(least, longest * _WORD_LETTER_PIXELS + _CELL_PIXELS), most)
+
+
+def line_width(texts: Iterable[str | None], *, least: int, most: int) -> int:
+    """Return the pixels that a column needs to have each of its texts on one line.
+
+    Args:
+        texts: The texts of the column.
+        least: What it has where they are short.
+        most: What it has at most.
+    """
+    longest = max((len(text) for text in texts if text), default=0)
+    return min(max(least, longest * _LETTER_PIXELS + _CELL_PIXELS), most)
 
 
 def room_left(widths: Iterable[int | str | None]) -> int:

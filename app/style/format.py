@@ -112,6 +112,13 @@ def _two(seconds: int, large: int, name: str, small: int, second: str, *, until:
     return f"{seconds // large} {name}" + (f" {rest} {second}" if rest else "")
 
 
+def brief_time_left(seconds: float | None) -> str:
+    """Write the time until a deadline, in the steps of ``phrases.time_left``: ``5 h 20 min``."""
+    if seconds is None or not isfinite(seconds):
+        return UNKNOWN
+    return phrases.brief_time_left(seconds) if seconds > 0 else "now"
+
+
 def age(seconds: float | None) -> str:
     """Write how old something is: ``12 s ago``."""
     if seconds is None:
@@ -147,6 +154,15 @@ def clock(moment: datetime | None, zone: tzinfo, *, now: datetime, to_seconds: b
     if abs(now - moment) < timedelta(days=300):
         return f"{local.day} {local:%b} {time}"
     return f"{local:%Y-%m-%d} {time}"
+
+
+def brief_beginning(began: str, at_least: bool | None) -> str:
+    """Write in a column since when something is so: ``≤ 18:43`` where that is then or before."""
+    return f"≤ {began}" if at_least else began
+
+
+BRIEFLY = "≤: then or before, for it was so when it was first watched."
+"""What the sign of ``brief_beginning`` means."""
 
 
 def utc_offset(zone: tzinfo, at: datetime) -> str:

@@ -98,6 +98,7 @@ _ALERT_SCHEMA = pl.Schema(
         "cluster": pl.String(),
         "lasts_seconds": pl.Float64(),
         "began_at": _TIME,
+        "began_before": pl.Boolean(),
         "detail": pl.String(),
         "step": pl.String(),
         "note": pl.String(),
@@ -201,7 +202,6 @@ def alert_rows(
         notes = [
             text
             for text, is_so in (
-                ("began then or before", alert.began_before),
                 (f"no data for {duration(unseen)}", alert.no_data_since is not None),
                 (f"{by.author} looks after it" if by else "", by is not None),
                 ("silenced", alert.id in quiet),
@@ -219,6 +219,7 @@ def alert_rows(
                 "cluster": alert.labels.get("cluster", ""),
                 "lasts_seconds": max(0.0, lasts),
                 "began_at": moment(alert.began_at),
+                "began_before": alert.began_before,
                 "detail": alert.detail if end is None else at_worst(alert, is_over=True),
                 "step": alert.step,
                 "note": ", ".join(notes),

@@ -103,6 +103,7 @@ def section(
     help_text: str | None = None,
     log_key: str | None = None,
     is_folded: bool = False,
+    row: DeltaGenerator | None = None,
 ) -> Iterator[bool]:
     """Draw a titled part of the page that fails alone.
 
@@ -112,6 +113,7 @@ def section(
         help_text: What its words mean, on hover.
         log_key: Where given, a switch of this name makes the figure's y logarithmic.
         is_folded: Whether only its title is seen until it is opened, as on a phone.
+        row: What ``heading`` returned, where other choices stand beside the title, too.
 
     Yields:
         Whether that switch is on.
@@ -120,7 +122,7 @@ def section(
         with st.expander(title), guarded():
             yield False
         return
-    with heading(title, anchor=anchor, help_text=help_text):
+    with row or heading(title, anchor=anchor, help_text=help_text):
         log = st.toggle("log", key=log_key) if log_key else False
     with guarded():
         yield log

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime, tzinfo
+from datetime import datetime
 
 import polars as pl
 
 from alerting.inputs.facts import slowest_first
 from alerting.status.model import LATE, STEADY_RATIO, Status
+from alerting.status.on_time import KEEPS_UP, LAG_GROWS
 from app.data.history import TIME
-from app.style.format import clock, count, duration, exact, listing, short
+from app.style.format import count, duration, exact, listing, short
 from app.ui import incident_list
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE
@@ -88,15 +89,6 @@ def _waiting(lag: pl.Series) -> str:
 def is_late() -> pl.Expr:
     """Return whether a row is of a group that does not do its work as it should."""
     return pl.col("status").is_in([status.value for status in LATE])
-
-
-def with_since(groups: pl.DataFrame, zone: tzinfo, now: datetime) -> pl.DataFrame:
-    """Add since when each group has its status, as a table writes it; null where not known."""
-    found = [
-        None if at is None else incident_list.brief_beginning(clock(at, zone, now=now), at_least)
-        for at, at_least in groups.select("since", "since_at_least").iter_rows()
-    ]
-    return groups.with_columns(pl.Series("since", found, dtype=pl.String))
 
 
 def loss(status: str, deadline: datetime | None, now: datetime) -> str:
@@ -186,13 +178,15 @@ def with_brief_reasons(groups: pl.DataFrame) -> pl.DataFrame:
 
 
 def _briefly(word: str, reason: str) -> str:
-    reason = _HOW_LATE.sub("", reason)
+    reason = _IN_FIGURES.sub(r"\1.", _HOW_LATE.sub("", reason))
     if reason.lower().startswith(word.lower()):
         reason = reason[len(word) :].lstrip(",:; ")
     return _OF_ALL.sub("", reason)
 
 
 _HOW_LATE = re.compile(r"^\d[\d\w ]* behind with [\d,]+ messages?[,:]? ")
+_IN_FIGURES = re.compile(rf"^({KEEPS_UP}|{LAG_GROWS}): .*$")
+"""Lag, time lag and rates say how well a group keeps up that is not late."""
 _OF_ALL = re.compile(
     r"(?<=nobody consumes) (\d+) of \1 partitions?|(?:behind )?on (\d+) of \2 partitions?, (?=most)"
 )

@@ -100,15 +100,6 @@ def or_before(began: str, *, at_least: bool) -> str:
     return f"{began} or before" if at_least else began
 
 
-def brief_beginning(began: str, at_least: bool | None) -> str:
-    """Write in a column since when something is so: ``≤ 18:43`` where that is then or before."""
-    return f"≤ {began}" if at_least else began
-
-
-BRIEFLY = "≤: then or before, for it was so when it was first watched."
-"""What the sign of ``brief_beginning`` means."""
-
-
 def last_seen(at: datetime | None, now: datetime, zone: tzinfo, interval_seconds: float) -> str:
     """Say when an open alert was last found to be so; nothing where that is now.
 

@@ -10,9 +10,9 @@ from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import SEVERITIES
 from app.data import alert_history, present
 from app.data.context import View
-from app.style.format import escape, thin
+from app.style.format import clock, escape, thin
 from app.ui import components, incident_list, incidents, routes
-from app.ui.alert_list import badge_style
+from app.ui.alert_list import badge_style, moment
 from app.ui.browser.items import Target
 
 _SHOWN = 4
@@ -31,7 +31,7 @@ def draw(view: View, label: str, name: str) -> None:
     with components.guarded():
         if not present.runs(view):
             return
-        found = about(present.open_alerts(view), label, name) or _last(view, label, name)
+        found = about(present.open_alerts(view), label, name, view) or _last(view, label, name)
         if found:
             with st.container(horizontal=True, gap="medium"):
                 for icon, target in found[:_SHOWN]:
@@ -58,13 +58,16 @@ def _last(view: View, label: str, name: str) -> list[tuple[str, Target]]:
     return [(":material/history:", incident_list.story(last.cause.id, said))]
 
 
-def about(alerts: pl.DataFrame, label: str, name: str) -> list[tuple[str, Target]]:
+def about(alerts: pl.DataFrame, label: str, name: str, view: View) -> list[tuple[str, Target]]:
     """Return the icon and the incident of each alert whose label has a name, the worst first.
+
+    What links say has since when it is so.
 
     Args:
         alerts: Rows of ``open_alerts``.
         label: The label.
         name: The name.
+        view: The frame of the page.
     """
     rows = alerts.filter(
         pl.col("started_at").is_not_null(), pl.col("state").ne_missing(State.RESOLVED.value)
@@ -81,7 +84,12 @@ def about(alerts: pl.DataFrame, label: str, name: str) -> list[tuple[str, Target
     return [
         (
             badge_style(one.severity, one.state, recovers=one.is_recovering).icon,
-            incident_list.story(one.id, thin(one.what)),
+            incident_list.story(one.id, f"{thin(one.what)}, {_began(one, view)}"),
         )
         for one in said.values()
     ]
+
+
+def _began(one: Alert, view: View) -> str:
+    at = clock(moment(one.began_at), view.zone, now=view.now)
+    return incident_list.beginning(at, at_least=one.began_before)

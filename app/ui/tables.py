@@ -14,17 +14,13 @@ import polars as pl
 import streamlit as st
 
 from app.data.context import View
-from app.style.columns import UNITS, is_cut, writer
-from app.style.format import UNKNOWN, clock, exact, thin
+from app.style.columns import ROW_PIXELS, UNITS, Kind, row_pixels, writer
+from app.style.format import UNKNOWN, brief_beginning, clock, exact, thin
 from app.style.theme import BadgeStyle
 from app.ui import routes
 from app.ui.browser import items
 from app.ui.browser.leave import leave
 from app.ui.file_names import file_name
-
-Kind = Literal[
-    "text", "count", "rate", "change", "duration", "size", "share", "time", "status", "trend"
-]
 
 NEVER = float("inf")
 """A duration without an end: that of a backlog which grows, at the present rates."""
@@ -41,13 +37,9 @@ DASH = "–"  # noqa: RUF001 (a dash, read by people)
 ROW_LIMIT = 1000
 """Most rows that a table shows; a search finds the others."""
 
-_ROW_PIXELS = 31
-_WRAPPED_ROWS, _WRAPPED_PIXELS = 15, 58
-"""Rows of a table that has room for three lines each: Streamlit wraps texts above four rem."""
 _CARDS, _SEEN = 20, 4  # rows that a phone shows at once, a card each; short columns seen of a card
 _LABELLED, _WIDE = 40, 400
-"""Longer texts, and those of columns of so many pixels, are sentences: a card leaves their label
-out. As many has a column that is large."""
+"""Longer texts, and those of wider columns, are sentences: a card leaves their label out."""
 
 
 # Label and kind stand by position: they are of different types, and each page lists dozens.
@@ -64,6 +56,7 @@ class Column:
         pinned: Only with ``opens``: Streamlit writes other pinned cells in grey.
         names: It is the title of a card where the first column is not.
         to_seconds: Times are written to the second.
+        at_least: A column of the frame: where it is true, a time is then or before.
     """
 
     label: str
@@ -79,6 +72,7 @@ class Column:
     pinned: bool = False
     names: bool = False
     to_seconds: bool = False
+    at_least: str | None = None
 
 
 def show(
@@ -112,11 +106,11 @@ def show(
         in_file: Further columns, of the file alone.
         most_cards: Most rows that a phone has, those after the first few folded.
     """
-    shown = frame.select(list(columns)).head(ROW_LIMIT)
+    flags = [column.at_least for column in columns.values() if column.at_least]
+    shown = frame.select(*columns, *flags).head(ROW_LIMIT)
     opens = {name: column.opens for name, column in columns.items() if column.opens}
     for name, (page, parameter) in opens.items():
-        clicked = st.session_state.get(f"{key}-{name}")
-        if clicked is not None:
+        if (clicked := st.session_state.get(f"{key}-{name}")) is not None:
             leave(routes.href(page, view, {parameter: clicked["label"]}))
     if view.is_phone:
         shown = shown.head(most_cards)
@@ -126,8 +120,10 @@ def show(
             with st.expander(f"{len(more)} more {noun}"):
                 items.draw(more, view=view, key=f"{key}-more", alt=alt)
     else:
-        pixels = row_pixels(shown, columns)
-        in_words = pixels > _ROW_PIXELS
+        words = {name: one for name, one in columns.items() if one.kind == "text" and not one.opens}
+        written = ((map(str, shown[name]), one.width) for name, one in words.items())
+        pixels = row_pixels(written, shown.height)
+        in_words = pixels > ROW_PIXELS
         st.dataframe(
             styled(shown, columns, view, in_words=in_words),
             key=key,
@@ -138,7 +134,7 @@ def show(
             hide_index=True,
             placeholder=UNKNOWN,
             row_height=pixels,
-            height=pixels * min(max(1, shown.height), rows_shown) + _ROW_PIXELS + 3,
+            height=pixels * min(max(1, shown.height), rows_shown) + ROW_PIXELS + 3,
             alt=alt,
         )
     total = max(total or 0, frame.height)
@@ -173,7 +169,11 @@ def csv(frame: pl.DataFrame, columns: Mapping[str, Column]) -> str:
         frame: All rows, of which the page may show a part.
         columns: The columns of the page, in order; sparklines are left out.
     """
-    shown = {name: column for name, column in columns.items() if column.kind != "trend"}
+    shown = dict[str, Column]()
+    for name, column in columns.items():
+        shown |= {} if column.kind == "trend" else {name: column}
+        if column.at_least:
+            shown[column.at_least] = Column(f"{column.label} then or before")
     # Two columns of one label would be one in the file.
     labels = [_heading(column) for column in shown.values()]
     names = [
@@ -219,9 +219,12 @@ def texts(
     writers = {
         name: _writer(column, view, frame[name]) or _sentence for name, column in columns.items()
     }
-    for row in frame.select(list(columns)).iter_rows(named=True):
+    for row in frame.iter_rows(named=True):
         yield tuple(
-            _write(row[name], writer=writers[name], column=column)
+            brief_beginning(
+                _write(row[name], writer=writers[name], column=column),
+                column.at_least is not None and row[name] is not None and row[column.at_least],
+            )
             for name, column in columns.items()
         )
 
@@ -289,18 +292,7 @@ def cards(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> lis
 
 def _badge(label: Any, column: Column) -> BadgeStyle | None:
     labels = [] if label is None else list(label)
-    styles = (one for one in column.badge_styles if [one.label] == labels)
-    return next(styles, None)
-
-
-def row_pixels(frame: pl.DataFrame, columns: Mapping[str, Column]) -> int:
-    """Return the height of each row: of three lines where they are few and a line would be cut."""
-    is_any_cut = any(
-        is_cut(map(str, frame[name].drop_nulls()), column.width)
-        for name, column in columns.items()
-        if column.kind == "text" and not column.opens
-    )
-    return _WRAPPED_PIXELS if is_any_cut and frame.height <= _WRAPPED_ROWS else _ROW_PIXELS
+    return next((one for one in column.badge_styles if [one.label] == labels), None)
 
 
 def styled(
@@ -326,6 +318,14 @@ def styled(
         if (write := _writer(column, view, frame[name])) is not None
     }
     found = values.style.format(writers)
+    for name, column in columns.items():
+        if column.at_least:
+            is_so = (frame[column.at_least] & frame[name].is_not_null()).fill_null(value=False)
+            rows = is_so.arg_true().to_list()
+            found = found.format(
+                lambda one, write=writers[name]: brief_beginning(write(one), at_least=True),
+                subset=pd.IndexSlice[rows, [name]],
+            )
     for name, colours in badges.items():
         found = found.map(colours.get, subset=[name])
     return found

@@ -95,9 +95,7 @@ def losing_first(topics: pl.DataFrame, readers: pl.DataFrame) -> pl.DataFrame:
         readers: Rows of ``readers``.
     """
     loses = pl.col("topic").is_in(_lost(readers)["topic"].unique().to_list())
-    said = pl.concat_str(
-        pl.lit("loses unread messages"), "slowest_group", separator="; ", ignore_nulls=True
-    )
+    said = pl.concat_str(pl.lit("loses data"), "slowest_group", separator=": ", ignore_nulls=True)
     return topics.sort(loses, descending=True, maintain_order=True).with_columns(
         pl.when(loses).then(said).otherwise("slowest_group").alias("slowest_group")
     )
@@ -213,7 +211,11 @@ def as_text(column: str) -> pl.Expr:
 def reader_rows(readers: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     """Return one row a group that reads a topic, with its lag there; the slowest first."""
     labels = {status.value: badge_style.label for status, badge_style in BADGE_STYLES.items()}
-    with_groups = readers.join(groups.select("group", "status", "members"), on="group", how="left")
+    with_groups = readers.join(
+        groups.select("group", "status", "since", "since_at_least", "members"),
+        on="group",
+        how="left",
+    )
     return slowest_first(
         with_groups.with_columns(
             pl.concat_list(pl.col("status").replace_strict(labels, default="unknown")).alias(

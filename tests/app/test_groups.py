@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import streamlit as st
 import yaml
 from deltalake import write_deltalake
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Block
 
 from app.style.charts.lines import colours_of
 from app.style.theme import LIGHT
@@ -85,6 +86,37 @@ def test_a_group_has_the_same_colour_on_its_page_as_beside_others(
     for key, name in (("group-lag", "lag"), ("group-time-lag", "time lag")):
         (line,) = (one for one in figure(test, key)["data"] if one["name"] == name)
         assert line["line"]["color"] == own
+
+
+def blocks(block: Block) -> Iterator[Block]:
+    yield block
+    for child in block.children.values():
+        if isinstance(child, Block):
+            yield from blocks(child)
+
+
+def titles_of(block: Block) -> list[str]:
+    """Return the titles that stand in a block itself."""
+    return [one.value for one in block.children.values() if one.type == "header"]
+
+
+@pytest.mark.parametrize(
+    ("page", "named", "title"),
+    [
+        ("group", {"group": "payments"}, "Time lag"),
+        ("topic", {"topic": "sessions"}, "Arriving"),
+        ("topics", {}, "Arriving by topic"),
+        ("dead_letters", {}, "Arriving"),
+        ("brokers", {}, "Partitions at risk"),
+    ],
+)
+def test_what_charts_mark_is_chosen_in_the_row_of_their_title(
+    open_page: Open, filled: Path, page: str, named: dict[str, str], title: str
+) -> None:
+    test = open_page(filled, page, **named)
+    calm(test)
+    (row,) = (one for one in blocks(test.main) if title in titles_of(one))
+    assert "marks" in [one.key for one in row.button_group]
 
 
 def test_filters_narrow_the_list_and_say_so(open_page: Open, filled: Path) -> None:

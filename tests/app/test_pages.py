@@ -208,7 +208,7 @@ def test_what_administrators_set_and_changed_is_on_the_pages(open_page: Open, fi
     brokers = lines("brokers")
     for expected in (
         "Kafka 4.3",
-        "certificate expires in 100 d",
+        "certificate expires in 99 d",
         "made the collector wait 2.5 s",
         "registered, but fenced",
         "16 on 1; 8 on 3",

@@ -110,6 +110,16 @@ def test_what_to_act_on_has_two_lines_and_its_step_and_all_of_it_when_opened(
     watched.check()
 
 
+def test_every_row_of_what_is_wrong_leads_to_its_incident(watched: Watched) -> None:
+    watched.go("/alerts?paused=true")
+    rows = watched.page.locator("ul.items").first.locator("li.item")
+    rows.first.wait_for()
+    assert watched.page.locator("li.item:not(:has(> .red))").count()
+    for row in rows.all():
+        assert row.locator("a[href*='incident?']").is_visible(), row.inner_text()
+    watched.check()
+
+
 def test_a_zoom_moves_every_chart_and_becomes_the_range(watched: Watched) -> None:
     shown = """() => [...document.querySelectorAll('.js-plotly-plot')]
         .filter((one) => one.layout?.meta === 'page axis')

@@ -102,6 +102,7 @@ def plot(
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "hovermode": "x unified",
+            "hoverlabel": {"namelength": -1},
             # Thousands in thin spaces, as everywhere else on the pages.
             "separators": f".{THIN}",
             "showlegend": legend,

@@ -9,7 +9,7 @@ import polars as pl
 
 from app.style.charts.base import Axis, plot, put_time_axis
 from app.style.charts.lines import time_unit
-from app.style.charts.marks import put_marks
+from app.style.charts.marks import put_lines
 from app.style.format import duration, exact
 from app.style.theme import Palette
 
@@ -102,7 +102,7 @@ def heatmap(
             )
         )
     put_time_axis(made, axis)
-    put_marks(made, axis, palette, rows=0)
+    put_lines(made, axis, palette)
     for shape in made.shapes:
         shape["layer"] = "above"  # the cells would cover it
     made.layout["hovermode"] = "closest"

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app.style.charts.base import Axis, Plot, plain, plot, put_time_axis, top_and_others, with_gaps
-from app.style.charts.marks import ROW_PIXELS, put_marks
+from app.style.charts.marks import put_marks
 from app.style.format import duration, short
 from app.style.theme import Palette
 
@@ -46,8 +46,8 @@ class Ghost:
 
 
 _LEGEND_LINE = 19
-_ROW_PER = 100
-"""Each row of labels needs this height of a figure."""
+_NAME_LETTERS, _NAME_PIXELS = 24, 150
+"""Of a series in a legend: as wide for each, so that its lines do not come and go with names."""
 _AROUND = 95
 """Pixels of a figure's height that are not the plot's."""
 LEVEL_DASHES = ("dash", "dashdot")
@@ -103,6 +103,7 @@ def series_chart(
     rows, names = top_and_others(frame, by=by, value=value, limit=limit)
     more = _legend_pixels(len(names), legend_columns)
     made = plot(palette, height=height + more, y_title=y_title, log=log)
+    made.layout["legend"].update(entrywidth=_NAME_PIXELS, entrywidthmode="pixels")
     rows = with_gaps(rows, step_seconds=step_seconds, values=(value,), by=by)
     colours = colours_of(names[:limit], palette)
     for position, name in enumerate(names):
@@ -114,12 +115,13 @@ def series_chart(
             _times(one["time"], axis, step_seconds if at_end else 0),
             one[value].to_list(),
             name=name,
+            letters=None if is_rest else _NAME_LETTERS,
             colour=colour,
             dash="dot" if is_rest else "solid",
         )
     put_time_axis(made, axis)
-    label_rows = put_marks(made, axis, palette, rows=min(height // _ROW_PER, 3))
-    _fit(made, label_rows * ROW_PIXELS / (height - _AROUND))
+    put_marks(made, axis, palette, pixels=height - _AROUND)
+    _fit(made)
     return made.done()
 
 
@@ -233,8 +235,8 @@ def columns_chart(
             steps=line.steps,
         )
     put_time_axis(made, axis)
-    label_rows = put_marks(made, axis, palette, rows=min(height // _ROW_PER, 3))
-    _fit(made, label_rows * ROW_PIXELS / (height - _AROUND))
+    put_marks(made, axis, palette, pixels=height - _AROUND)
+    _fit(made)
     return made.done()
 
 
@@ -291,7 +293,10 @@ def _add_line(
     dash: str = "solid",
     steps: bool = False,
     words: list[str] | None = None,
+    letters: int | None = None,
 ) -> None:
+    """Add a line; its name has at most so many letters in the legend, and is whole on hover."""
+    brief = name if letters is None else _without_middle(name, letters)
     known = sum(value is not None for value in values)
     if steps:
         times, values = _stepped(times, values)
@@ -300,7 +305,8 @@ def _add_line(
             "type": "scatter",
             "x": times,
             "y": values,
-            "name": plain(name),
+            "name": plain(brief),
+            **({} if brief == name else {"meta": plain(name)}),
             # A line needs two neighbours; a lonely point would not be seen without its marker.
             "mode": "lines"
             if (known > 3 or dash in LEVEL_DASHES) and not _has_lonely(values)
@@ -313,11 +319,14 @@ def _add_line(
             },
             "connectgaps": False,
             "customdata": words,
-            "hovertemplate": "%{customdata}"
-            if words is not None
-            else "%{y:,.3~r}"
-            if _is_fraction(values)
-            else "%{y:,.0f}",
+            "hovertemplate": (
+                "%{customdata}"
+                if words is not None
+                else "%{y:,.3~r}"
+                if _is_fraction(values)
+                else "%{y:,.0f}"
+            )
+            + ("" if brief == name else "<extra>%{meta}</extra>"),
         }
     )
 
@@ -343,23 +352,25 @@ def _stepped(
     return [at for at, _ in corners], [value for _, value in corners]
 
 
-def _fit(made: Plot, part: float) -> None:
-    """Write small figures as they are, and leave a part of the plot above lines and levels.
+def _without_middle(name: str, letters: int) -> str:
+    """Return a name whose begin and end are left: names often differ in one of them."""
+    if len(name) <= letters:
+        return name
+    end = (letters - 1) // 2
+    return f"{name[: letters - 1 - end]}…{name[-end:]}"
 
-    SI prefixes would make thousandths of small figures. Labels of marks stand in that part.
-    """
+
+def _fit(made: Plot) -> None:
+    """Write small figures as they are: SI prefixes would make thousandths of them."""
     cap = made.y.get("autorangeoptions", {}).get("clipmax", inf)
     heights = [abs(y) for trace in made.traces for y in trace["y"] if y is not None]
     drawn = [y for y in heights if y <= cap]
-    peak, is_log = max(drawn, default=0.0), made.y["type"] == "log"
+    peak = max(drawn, default=0.0)
     if peak < 10:
         made.y["tickformat"] = "~g"
+    is_log = made.y["type"] == "log"
     if peak < 5 and not is_log and all(float(y).is_integer() for y in drawn):
-        made.y.update(dtick=1, range=[0, max(1.0, peak) * max(1.05, 1 / (1 - part))])
-    elif part and peak and cap == inf:
-        lowest = min(y for y in drawn if y > 0)
-        top = peak * (peak / lowest) ** (part / (1 - part)) if is_log else peak / (1 - part)
-        made.y["autorangeoptions"] = {"include": top}
+        made.y.update(dtick=1, range=[0, max(1.0, peak) * 1.05])
 
 
 def _peak(frame: pl.DataFrame, column: str) -> float:

@@ -1,185 +1,166 @@
-"""Events as thin vertical marks: those that lie near each other are one."""
+"""Events as marks in a strip above the plot, which tell on hover what happened."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from unicodedata import east_asian_width
 
 from app.style.charts.base import Axis, ChartEvent, Plot, plain
-from app.style.format import count
 from app.style.theme import Palette
 
-_NEAR = 120
-"""Events nearer than this part of the axis are one mark: about five pixels."""
+_SIGN = "▼"
+_SIGN_PIXELS = 12
+"""Of a mark's sign and what parts it from the next."""
 _LETTER_PIXELS = 5.6
 """Of the letters of a label, which are 11 pixels high: names are narrower, but for capitals."""
-_GAP_PIXELS = 8
-ROW_PIXELS = 17
-"""From one row of labels to the next."""
+_GAP_PIXELS = 6
+STRIP_PIXELS = 18
+"""The height of the strip."""
+_MOST_OF_PLOT = 0.4
 _LABEL_LENGTH = 22
 _NAMED_FIRST = ("act", "main", "quiet")
 _HOVER_LENGTH = 110
 _HOVER_LINES = 8
+_SEEN_THROUGH = 0.6
+"""Of the line from a mark to the axis, which lies below the curves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Label:
-    """What is written at a mark, for those beside it too that it would cover.
+class Mark:
+    """What happened at about one time.
 
     Attributes:
-        first: Whose mark it stands at.
-        is_left: Whether it stands to the left of that.
-        span: From where to where, in pixels from the axis' start.
-        row: The row that it stands in, the upper one first.
+        events: In order of time.
+        first: Whose time the mark stands at, and whose words beside it.
+        text: The words beside the sign, where there is room for them.
+        is_left: Whether they stand to the left of it.
+        span: From where to where it reaches, in pixels from the axis' start.
     """
 
     events: Sequence[ChartEvent]
     first: ChartEvent
-    text: str
-    is_left: bool
     span: tuple[float, float]
-    row: int = 0
+    text: str = ""
+    is_left: bool = False
 
 
-def clusters(events: Sequence[ChartEvent], near: timedelta) -> list[list[ChartEvent]]:
-    """Return events in order of time, those that lie near the first of them together."""
-    found: list[list[ChartEvent]] = []
-    for event in sorted(events, key=lambda one: one.at):
-        if found and event.at - found[-1][0].at <= near:
-            found[-1].append(event)
-        else:
-            found.append([event])
-    return found
+def marks(axis: Axis) -> list[Mark]:
+    """Return the marks of the axis' events in order of time: none covers another or the edge.
 
-
-def labels(marks: Iterable[Sequence[ChartEvent]], axis: Axis, rows: int = 1) -> list[Label]:
-    """Return the labels of marks: none covers another or the end of the axis.
-
-    A mark has a label of its own where one of the rows has room, else the label before counts it.
-
-    Args:
-        marks: The events of each mark, in order of time.
-        axis: The axis, with its length on the screen.
-        rows: So many rows of labels lie below each other.
+    Those whose signs would cover each other are one. What is worst has words first.
     """
-    found: list[Label] = []
-    for together in marks:
-        events = list(together)
-        while (label := _with_room(_label(events, axis), found, rows)) is None:
-            events = [*found.pop().events, *events]
-        found.append(label)
-    for place, label in enumerate(found):
-        found[place] = _in_words(label, [*found[:place], *found[place + 1 :]], axis)
+    shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
+    found: list[Mark] = []
+    for event in sorted(shown, key=lambda one: one.at):
+        found.append(_mark([event], axis))
+        while len(found) > 1 and found[-2].span[1] > found[-1].span[0]:
+            last, before = found.pop(), found.pop()
+            found.append(_mark([*before.events, *last.events], axis))
+    for place in sorted(range(len(found)), key=lambda at: _rank(found[at].first)):
+        start = found[place - 1].span[1] if place else 0.0
+        end = found[place + 1].span[0] if place + 1 < len(found) else float(axis.pixels)
+        found[place] = _in_words(found[place], start, end)
     return found
 
 
-def _in_words(label: Label, others: Sequence[Label], axis: Axis) -> Label:
-    """Return a label that says what it counts, as far as there is room for words."""
-    more = len(label.events) - 1
-    if not more:
-        return label
-    start, end = label.span
-    beside = [one.span for one in others if one.row == label.row]
-    room = (
-        start - max((last for _, last in beside if last <= start), default=0.0)
-        if label.is_left
-        else min((first for first, _ in beside if first >= end), default=axis.pixels) - end
-    )
-    for words in (f" and {count(more, 'more change')}", f" and {more} more"):
-        wider = _letter(label.first.text) * (len(words) - len(_counted(more)))
-        if wider <= room:
-            text = f"{label.text.removesuffix(_counted(more))}{words}"
-            span = (start - wider, end) if label.is_left else (start, end + wider)
-            return replace(label, text=text, span=span)
-    return label
+def _mark(events: Sequence[ChartEvent], axis: Axis) -> Mark:
+    first = min(events, key=_rank)
+    at = (first.at - axis.start) / (axis.end - axis.start) * axis.pixels
+    start = min(max(0.0, at - _SIGN_PIXELS / 2), axis.pixels - _SIGN_PIXELS)
+    return Mark(events=events, first=first, span=(start, start + _SIGN_PIXELS))
 
 
-def _counted(more: int) -> str:
-    return f" +{more}" if more else ""
+def _in_words(mark: Mark, start: float, end: float) -> Mark:
+    """Return a mark with its words, to the right of its sign or the left, where they have room."""
+    more = len(mark.events) - 1
+    text = _cut(mark.first.text, _LABEL_LENGTH) + (f" and {more} more" if more else "")
+    pixels = _GAP_PIXELS + sum(map(_letter, text))
+    if mark.span[1] + pixels <= end:
+        return replace(mark, text=text, span=(mark.span[0], mark.span[1] + pixels))
+    if mark.span[0] - pixels >= start:
+        span = (mark.span[0] - pixels, mark.span[1])
+        return replace(mark, text=text, is_left=True, span=span)
+    return mark
 
 
-def _letter(text: str) -> float:
-    is_wide = any(east_asian_width(one) in "WF" for one in text)
-    return _LETTER_PIXELS * (2 if is_wide else 1)
+def _letter(letter: str) -> float:
+    return _LETTER_PIXELS * (2 if east_asian_width(letter) in "WF" else 1)
 
 
-def _with_room(label: Label, found: Sequence[Label], rows: int) -> Label | None:
-    """Return a label in the first row where it covers none; None: it would in each."""
-    for row in range(rows):
-        ends = [one.span[1] for one in found if one.row == row]
-        if not ends or label.span[0] >= ends[-1]:
-            return replace(label, row=row)
-    return None
-
-
-def put_marks(made: Plot, axis: Axis, palette: Palette, *, rows: int = 1) -> int:
-    """Draw the axis' events; a label tells on hover what it stands for.
+def put_marks(made: Plot, axis: Axis, palette: Palette, *, pixels: float) -> None:
+    """Draw the axis' events in a strip of their own, above what is drawn over time.
 
     Args:
         made: The figure.
         axis: Its time axis.
         palette: The colours.
-        rows: Most rows of labels; none: marks are not labelled.
-
-    Returns:
-        How many rows of labels there are.
+        pixels: The height of its plot, about.
     """
-    length = axis.end - axis.start
-    shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
-    marks = clusters(shown, length / _NEAR)
-    for first in map(_first, marks):
-        at = axis.local(first.at)
+    found = marks(axis)
+    if not found:
+        return
+    top = 1 - min(STRIP_PIXELS / max(pixels, 1.0), _MOST_OF_PLOT)
+    made.y["domain"] = [0, top]
+    put_lines(made, axis, palette, top=top)
+    for mark in found:
+        near_edge = _from_edge(mark, axis)
+        made.notes.append(
+            {
+                **{"x": axis.local(mark.first.at), "y": 1, "yref": "paper"},
+                **{"showarrow": False, "yanchor": "top", "borderpad": 0},
+                "text": " ".join(filter(None, _words(mark))),
+                "hovertext": _hover(mark.events, axis),
+                "xanchor": "right" if mark.is_left else "left",
+                "xshift": near_edge if mark.is_left else -near_edge,
+                "font": {"size": 11, "color": _colour(mark.first, palette)},
+            }
+        )
+
+
+def _words(mark: Mark) -> tuple[str, str]:
+    text = plain(mark.text)
+    return (text, _SIGN) if mark.is_left else (_SIGN, text)
+
+
+def _from_edge(mark: Mark, axis: Axis) -> float:
+    """Return how far a sign reaches beyond its time: half of it, less at the ends of the axis."""
+    at = (mark.first.at - axis.start) / (axis.end - axis.start) * axis.pixels
+    return mark.span[1] - at if mark.is_left else at - mark.span[0]
+
+
+def put_lines(made: Plot, axis: Axis, palette: Palette, *, top: float = 1.0) -> None:
+    """Draw a thin line at each mark, below the curves.
+
+    Args:
+        made: The figure.
+        axis: Its time axis.
+        palette: The colours.
+        top: Where they end, as a part of the figure's height.
+    """
+    for mark in marks(axis):
+        at = axis.local(mark.first.at)
         made.shapes.append(
             {
                 "type": "line",
-                **{"x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper"},
-                "line": {"color": _colour(first, palette), "width": 1, "dash": "dot"},
-                "layer": "below",
+                **{"x0": at, "x1": at, "y0": 0, "y1": top, "yref": "paper"},
+                "line": {"color": _colour(mark.first, palette), "width": 1, "dash": "dot"},
+                **{"opacity": _SEEN_THROUGH, "layer": "below"},
             }
         )
-    found = labels(marks, axis, rows) if rows else []
-    for label in found:
-        made.notes.append(
-            {
-                **{"x": axis.local(label.first.at), "y": 1, "yref": "paper"},
-                **{"showarrow": False, "yanchor": "top", "yshift": -ROW_PIXELS * label.row},
-                "text": plain(label.text),
-                "hovertext": _hover(label.events, axis, length),
-                "xanchor": "right" if label.is_left else "left",
-                "xshift": -3 if label.is_left else 3,
-                "font": {"size": 11, "color": _colour(label.first, palette)},
-                "bgcolor": palette.ground,
-            }
-        )
-    return max((label.row + 1 for label in found), default=0)
 
 
-def _label(events: Sequence[ChartEvent], axis: Axis) -> Label:
-    """Return one label: to the right of its mark, and to the left where it would be cut there."""
-    first = _first(events)
-    others, letter = _counted(len(events) - 1), _letter(first.text)
-    at = (first.at - axis.start) / (axis.end - axis.start) * axis.pixels
-    wanted = _GAP_PIXELS + letter * len(_cut(first.text, _LABEL_LENGTH) + others)
-    is_left = axis.pixels - at < min(wanted, at)
-    fits = int(((at if is_left else axis.pixels - at) - _GAP_PIXELS) / letter) - len(others)
-    text = _cut(first.text, min(_LABEL_LENGTH, fits)) + others
-    width = _GAP_PIXELS + letter * len(text)
-    span = (at - width, at) if is_left else (at, at + width)
-    return Label(events=events, first=first, text=text, is_left=is_left, span=span)
-
-
-def _first(events: Sequence[ChartEvent]) -> ChartEvent:
-    return min(events, key=lambda one: _NAMED_FIRST.index(one.kind))
+def _rank(event: ChartEvent) -> int:
+    return _NAMED_FIRST.index(event.kind)
 
 
 def _colour(event: ChartEvent, palette: Palette) -> str:
     return palette.act if event.kind == "act" else palette.quiet
 
 
-def _hover(together: Sequence[ChartEvent], axis: Axis, length: timedelta) -> str:
-    clock = "%H:%M:%S" if length <= timedelta(days=1) else "%-d %b %H:%M"
+def _hover(together: Sequence[ChartEvent], axis: Axis) -> str:
+    clock = "%H:%M:%S" if axis.end - axis.start <= timedelta(days=1) else "%-d %b %H:%M"
     lines = [
         f"{axis.local(event.at):{clock}} "
         + plain(

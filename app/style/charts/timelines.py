@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app.style.charts.base import Axis, plain, plot, put_time_axis
-from app.style.charts.marks import put_marks
+from app.style.charts.marks import STRIP_PIXELS, put_marks
 from app.style.theme import URGENT, WATCH, Palette
 
 _ROW_PIXELS = 24
@@ -17,6 +17,8 @@ _NARROW = 14
 """So many letters of a name on a phone: a third of the width."""
 _PIXELS = 220
 """Of the axis, at the least."""
+_AROUND = 70
+"""Pixels of the figure's height that are not the plot's."""
 
 
 def shown_of(alerts: pl.DataFrame) -> str | None:
@@ -45,10 +47,9 @@ def timeline_chart(
         is_narrow: Whether names are cut, so that the bars have most of the width.
     """
     names = _names(alerts)[:_SHOWN]
-    # What is written at marks has a row of its own: it would cover bars.
-    above = 1 if axis.events else 0
-    rows_drawn = max(2, len(names) + above)
-    made = plot(palette, height=60 + _ROW_PIXELS * rows_drawn, y_title="", legend=True)
+    strip = STRIP_PIXELS if axis.events else 0
+    height = 60 + _ROW_PIXELS * max(2, len(names)) + strip
+    made = plot(palette, height=height, y_title="", legend=True)
     colours = {
         "critical": (URGENT.label, palette.act, ""),
         "warning": (WATCH.label, palette.watch, "/"),
@@ -99,7 +100,8 @@ def timeline_chart(
     )
     put_time_axis(made, axis)
     # Names take their part of the width.
-    put_marks(made, replace(axis, pixels=min(axis.pixels, _PIXELS)), palette)
+    narrowest = replace(axis, pixels=min(axis.pixels, _PIXELS))
+    put_marks(made, narrowest, palette, pixels=height - _AROUND)
     made.layout.update(barmode="overlay", bargap=0.35, hovermode="closest")
     made.y.update(
         type="category",
@@ -112,7 +114,7 @@ def timeline_chart(
         automargin=True,
         nticks=None,
         dtick=1,
-        range=[-0.5, len(names) - 0.5 + above],
+        range=[-0.5, len(names) - 0.5],
         showgrid=False,
     )
     return made.done()

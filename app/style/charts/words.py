@@ -23,7 +23,7 @@ def in_words(made: go.Figure) -> str:
     Bands, levels and what is no line over time are left out.
     """
     lines = [
-        (unescape(trace.name or ""), said)
+        (unescape(trace.meta or trace.name or ""), said)
         for trace in made.data
         if trace.type == "scatter"
         and trace.hoverinfo != "skip"

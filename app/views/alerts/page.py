@@ -8,7 +8,7 @@ from alerting.rules.lifecycle import State, active
 from app.data import alert_store
 from app.data.context import current
 from app.style.charts.timelines import shown_of, timeline_chart
-from app.style.format import age, count, escape, thin
+from app.style.format import BRIEFLY, age, count, escape, thin
 from app.ui import (
     alert_forms,
     alert_list,
@@ -144,6 +144,7 @@ columns = {
     ),
     "what": Column("what", width=275),
     "state": Column("state", width=80),
+    "began_at": Column("began", "time", width=102, help=BRIEFLY, at_least="began_before"),
     "lasts_seconds": Column("for", "duration", width=90),
     "detail": Column("how bad", width=463),
     "step": Column("next step", width="large"),
@@ -217,7 +218,7 @@ with components.section(
                 {
                     "severity": columns["severity"],
                     "what": Column("what", width=230),
-                    "began_at": Column("began", "time", width=102),
+                    "began_at": columns["began_at"],
                     "lasts_seconds": Column(
                         "lasted",
                         "duration",

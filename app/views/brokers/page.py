@@ -36,8 +36,9 @@ with components.guarded():
     if brokers.is_empty():
         components.nothing("No poll has read the brokers yet; Monitoring health shows why.")
     else:
-        with st.grid(4, min_column_width=220, gap="small"):
-            for row in brokers.head(24).iter_rows(named=True):
+        shown = brokers.head(24)
+        with st.grid(view_model.cards_abreast(shown.height), min_column_width=220, gap="small"):
+            for row in shown.iter_rows(named=True):
                 with st.container(border=True, height="stretch", gap="xsmall"):
                     with st.container(horizontal=True, horizontal_alignment="distribute"):
                         st.markdown(f"**{row['name']}**", width="content")
@@ -63,13 +64,16 @@ with components.guarded():
         if brokers.height > 24:
             st.caption(f"24 of {brokers.height} brokers; the chart below has all of them")
 
-with components.section("Partitions at risk", help_text=partition_risk.HELP):
+beside_title = components.heading("Partitions at risk", help_text=partition_risk.HELP)
+with components.section("Partitions at risk", row=beside_title):
     history = history_queries.cluster_history(view)
     present_too = cluster if view.until >= view.now else None
     if partition_risk.nothing_at_risk(history.frame, present_too):
         components.nothing(f"No partition was at risk {view.period}.", icon=":material/check:")
     else:
-        axis = page_axis(view, history, events.marks(page_events.of_cluster(view)))
+        with beside_title:
+            marks = events.marks(page_events.of_cluster(view))
+        axis = page_axis(view, history, marks)
         components.chart(
             partition_risk.chart(history, axis=axis, palette=view.palette),
             key="brokers-risk",

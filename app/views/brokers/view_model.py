@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from alerting.status.phrases import QUORUM_ENDS
+from alerting.status.phrases import QUORUM_ENDS, time_left
 from app.style import theme
 from app.style.format import clock, count, duration, exact, listing
 from app.style.theme import BadgeStyle
@@ -282,6 +282,20 @@ def holds(broker: dict[str, Any]) -> str:
     return f"{leaders} leaders, {replicas} replicas"
 
 
+_MOST_ABREAST = 4
+
+
+def cards_abreast(number: int) -> int:
+    """Return how many cards stand in a row, so that rows are as full as they can be.
+
+    Args:
+        number: How many cards there are.
+    """
+    if number <= _MOST_ABREAST:
+        return max(1, number)
+    return min((_MOST_ABREAST, _MOST_ABREAST - 1), key=lambda abreast: -number % abreast)
+
+
 def facts(broker: dict[str, Any], now: datetime) -> list[str]:
     """Return what is worth a line on a broker's card, beside what it holds."""
     lines = []
@@ -299,7 +313,7 @@ def facts(broker: dict[str, Any], now: datetime) -> list[str]:
     if expires_at is not None:
         left = (expires_at - now).total_seconds()
         lines.append(
-            f"certificate expires in {duration(left)}" if left > 0 else "certificate has expired"
+            f"certificate expires {time_left(left)}" if left > 0 else "certificate has expired"
         )
     return lines
 

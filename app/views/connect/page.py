@@ -7,8 +7,8 @@ import streamlit as st
 
 from app.data import present, queries
 from app.data.context import current
-from app.style.format import age, count, escape, exact
-from app.ui import components, incident_list, routes, tables
+from app.style.format import BRIEFLY, age, count, escape, exact
+from app.ui import components, routes, tables
 from app.ui.tables import Column
 from app.views.connect import view_model
 from lake.errors import LakeError
@@ -139,7 +139,7 @@ tables.show(
     {
         "connector": Column("connector", width=130),
         "status": Column("status", "status", badge_styles=view_model.BADGE_STYLES, width=122),
-        "failing": Column("failing", help=f"Since when. {incident_list.BRIEFLY}", width=118),
+        "failing": Column("failing", help=f"Since when. {BRIEFLY}", width=118),
         "why": Column(
             "why", width=174 if loses else 320, unknown="", help="The first line of a trace."
         ),

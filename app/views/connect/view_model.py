@@ -11,7 +11,7 @@ import polars as pl
 from alerting.inputs.facts import short_class, task_failure, without_package
 from alerting.rules.lifecycle import State
 from app.style import theme
-from app.style.format import UNKNOWN, clock, count, exact, listing
+from app.style.format import UNKNOWN, brief_beginning, clock, count, exact, listing
 from app.style.theme import BadgeStyle
 from app.ui import group_list, incident_list
 from app.ui.incidents import labels_of
@@ -150,7 +150,7 @@ def with_since(
         at_least = bool(row["since_at_least"])
         begins[key] = (
             incident_list.beginning(began, at_least=at_least),
-            incident_list.brief_beginning(began, at_least),
+            brief_beginning(began, at_least),
         )
     known = [begins.get(key, (None, None)) for key in connectors.select(_CONNECTOR).iter_rows()]
     phrases, brief = zip(*known, strict=True) if known else ((), ())

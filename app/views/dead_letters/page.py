@@ -54,7 +54,11 @@ components.headline(*map(escape, view_model.sentence(rows)))
 tables.show(
     table,
     {
-        "name": Column("topic", width=158, opens=(routes.DEAD_LETTERS, "name")),
+        "name": Column(
+            "topic",
+            width=columns.word_width(table["name"], least=110, most=158),
+            opens=(routes.DEAD_LETTERS, "name"),
+        ),
         "arrival_per_second": Column(
             "arriving",
             "rate",
@@ -71,11 +75,11 @@ tables.show(
             "mostly (newest sample)",
             help="The most frequent exception in the headers that were sampled last, and its share "
             "of the records that name one. Why, below, counts what arrived in the chosen range.",
-            width=160,
+            width=columns.line_width(table["mostly"], least=150, most=204),
         ),
         "left_seconds": Column(
             "deleted in",
-            "duration",
+            "left",
             width=84,
             help="When retention reaches the oldest one that waits, at the present rates; a dash "
             "where nothing waits, or the redrive group reads it before that.",
@@ -89,7 +93,7 @@ tables.show(
         "redrive_group": Column(
             "redrive group",
             unknown="nobody",
-            width=columns.word_width(table["redrive_group"], least=108),
+            width=columns.word_width(table["redrive_group"], least=98),
         ),
         "retained": Column("retained", "count", width=76, help="Log end minus log start."),
         "oldest_seconds": Column(
@@ -169,9 +173,12 @@ arrived = view_model.by_exception(DEAD_LETTERS.empty, 60.0)
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = history_queries.dead_letter_history(view).of("name", row["name"])
-    marks = events.marks(page_events.of_cluster(view))
+    with left:
+        beside_title = components.heading("Arriving")
+    with beside_title:
+        marks = events.marks(page_events.of_cluster(view))
     axis = page_axis(view, history, marks, part=0.6)
-    with left, components.section("Arriving"):
+    with left, components.section("Arriving", row=beside_title):
         components.chart(
             columns_chart(
                 history.frame,
@@ -225,6 +232,7 @@ with components.guarded():
                     step_seconds=step,
                     y_title="messages a second",
                     limit=6,
+                    legend_columns=2,
                     height=230,
                 ),
                 key="letters-exceptions",

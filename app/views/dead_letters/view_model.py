@@ -18,7 +18,7 @@ from alerting.inputs.frames import KAFKA
 from app.data.context import View
 from app.data.history import TIME
 from app.data.queries import DAY
-from app.style.format import UNKNOWN, count, duration, exact, per_minute, share
+from app.style.format import UNKNOWN, brief_time_left, count, duration, exact, per_minute, share
 from app.ui.incidents import DEADLINE_SHOWN
 from app.ui.tables import DASH, NONE
 from scaling.advisers.retention import ACT_WITHIN_SECONDS
@@ -196,7 +196,7 @@ def deleted_in(row: Mapping[str, Any]) -> tuple[str, str, bool]:
     if left is None:
         return UNKNOWN, "by retention", False
     if left != NONE:
-        return duration(left) if left else "now", "by retention", left <= ACT_WITHIN_SECONDS
+        return brief_time_left(left), "by retention", left <= ACT_WITHIN_SECONDS
     if row["oldest_seconds"] == NONE:
         return NOTHING_WAITS, "", False
     return DASH, "redriven in time", False

@@ -222,7 +222,9 @@ with components.guarded():
     partitions = history_queries.partition_history(view, group)
     whole = history_queries.group_history(view, [group])
     history = replace(whole, frame=view_model.with_whole_delays(whole.frame, partitions.frame))
-    with left_side, st.container(horizontal=True, vertical_alignment="center"):
+    with left_side:
+        beside_title = components.heading("Time lag")
+    with beside_title:
         before = seasons.choice()
         marks = events.marks(page_events.of_group(view, group, row["topics"] or (), rebalances))
     axis = page_axis(view, history if history.first else partitions, marks, part=0.6)
@@ -239,7 +241,8 @@ with components.guarded():
             ("Time lag", "time-lag", "time_lag_seconds", "", "Age"),
             ("Lag", "lag", "lag", "messages waiting", "Number"),
         ):
-            with components.section(title, log_key=f"group-{key}-log") as log:
+            row_of = beside_title if key == "time-lag" else None
+            with components.section(title, log_key=f"group-{key}-log", row=row_of) as log:
                 components.chart(
                     columns_chart(
                         history.frame,

@@ -6,8 +6,8 @@ import streamlit as st
 from app.data import history_queries, present
 from app.data.context import current
 from app.style.columns import room_left
-from app.style.format import count, duration, escape
-from app.ui import components, group_list, incident_list, routes, tables
+from app.style.format import BRIEFLY, count, duration, escape
+from app.ui import components, group_list, routes, tables
 from app.ui.advice import current_advice
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import Column
@@ -40,7 +40,6 @@ partitions = GROUP_PARTITION_STATUS.empty
 with components.guarded():
     partitions = present.rows(view, GROUP_PARTITION_STATUS)
 rows = group_list.with_known_part(group_list.rows(group_list.with_known_rates(known, partitions)))
-rows = group_list.with_since(rows, view.zone, view.now)
 
 
 def with_advice(listed: pl.DataFrame) -> pl.DataFrame:
@@ -128,9 +127,11 @@ decides = {
     ),
     "since": Column(
         "since",
+        "time",
         unknown=tables.DASH,
-        help=f"Since when the group has this status. {incident_list.BRIEFLY}",
+        help=f"Since when the group has this status. {BRIEFLY}",
         width=88,
+        at_least="since_at_least",
     ),
     "time_lag_seconds": Column(
         "time lag",

@@ -141,6 +141,7 @@ elif collections is not None:
                     step_seconds=1e9,
                     y_title="seconds",
                     limit=NAMED_SECTIONS,
+                    legend_columns=2,
                     log=log,
                     height=220,
                 ),

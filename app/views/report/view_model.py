@@ -12,7 +12,7 @@ import polars as pl
 from alerting.rules.folding import as_it_was
 from alerting.rules.model import SEVERITIES
 from app.data.context import View
-from app.style.format import count, duration, exact, listing, zone_name
+from app.style.format import BRIEFLY, count, duration, exact, listing, zone_name
 from app.ui import tables
 from app.ui.alert_list import EVERY_SEVERITY, at_worst, cut_note, moment, severity_style
 from app.ui.incidents import Incident, mended_at, never_fired
@@ -96,7 +96,7 @@ def incident_part(
         lost: What was deleted unread in all, by the id of a cause.
         is_cut: Whether the week has more alerts than are read at once.
     """
-    rows, unseen = [], []
+    rows = []
     for one in found:
         began, ended = moment(one.cause.began_at), moment(one.ended_at)
         is_inside = one.overlaps(start.timestamp(), end.timestamp())
@@ -105,14 +105,13 @@ def incident_part(
         cause, symptoms = as_it_was(one.cause), counted(symptoms_of(one))
         bad, in_all = at_worst(cause, is_over=ended is not None), (lost or {}).get(cause.id)
         inside = min(moment(mended_at(cause)) or end, end) - max(began, start)
-        if cause.began_before:
-            unseen.append(cause.what)
         rows.append(
             {
                 "order": SEVERITIES.index(one.cause.severity),
                 "severity": [severity_style(one.cause.severity, is_over=ended is not None).label],
                 "what": cause.what,
                 "began": began,
+                "began_before": cause.began_before,
                 "ended": moment(cause.resolved_at),
                 "seconds": max(0.0, inside.total_seconds()),
                 "symptoms": symptoms.fired,
@@ -127,7 +126,7 @@ def incident_part(
         rows,
         schema={
             **{"order": pl.Int64, "severity": pl.List(pl.String)},
-            **{"what": pl.String, "began": time, "ended": time},
+            **{"what": pl.String, "began": time, "began_before": pl.Boolean, "ended": time},
             **{"seconds": pl.Float64, "symptoms": pl.Int64, "not_fired": pl.Int64},
             "detail": pl.String,
         },
@@ -144,7 +143,7 @@ def incident_part(
                 width=108,
             ),
             "what": Column("what", width=230),
-            "began": Column("began", "time", width=102),
+            "began": Column("began", "time", width=102, help=BRIEFLY, at_least="began_before"),
             "seconds": Column("lasted", "duration", width=72, help=LASTED),
             # A sentence is read, the others are looked up: they stand behind it.
             "detail": Column("how bad", width=506, help="At its worst, of all evaluations."),
@@ -156,15 +155,7 @@ def incident_part(
         },
         noun="causes, the worst first",
         nothing="Nothing fired in this week.",
-        note=" ".join(
-            filter(
-                None,
-                (
-                    cut_note(is_cut=is_cut),
-                    f"Began then or before: {listing(unseen, limit=_NAMED)}." if unseen else "",
-                ),
-            )
-        ),
+        note=cut_note(is_cut=is_cut),
         is_cut=is_cut,
     )
 

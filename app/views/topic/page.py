@@ -11,7 +11,7 @@ from app.data.context import current
 from app.data.history import TOPIC
 from app.style.charts.heatmaps import bars
 from app.style.charts.lines import Line, colours_of, columns_chart
-from app.style.format import count, duration, escape, exact, rate, share, short, size, thin
+from app.style.format import BRIEFLY, count, duration, escape, exact, rate, share, short, size, thin
 from app.ui import components, open_alerts, routes, seasons, tables, topic_list
 from app.ui.advice import current_advice, forecast
 from app.ui.changes import cluster_changes, events, page_events, relevant
@@ -118,9 +118,13 @@ if arriving is None:
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = history_queries.topic_history(view, [topic])
-    marks = events.marks(page_events.of_topic(view, topic))
+    with left:
+        beside_title = components.heading("Arriving")
+    with beside_title:
+        before = seasons.choice()
+        marks = events.marks(page_events.of_topic(view, topic))
     axis = page_axis(view, history, marks, part=0.6)
-    with left, components.section("Arriving", log_key="topic-log") as log:
+    with left, components.section("Arriving", log_key="topic-log", row=beside_title) as log:
         components.chart(
             columns_chart(
                 history.frame,
@@ -138,9 +142,7 @@ with components.guarded():
                 log=log,
                 height=150 if view.is_phone else 260,
                 band=seasons.band(usual, view),
-                ghost=seasons.ghost(
-                    view, seasons.choice(), TOPIC_HISTORY, "topic", topic, TOPIC[0]
-                ),
+                ghost=seasons.ghost(view, before, TOPIC_HISTORY, "topic", topic, TOPIC[0]),
             ),
             key="topic-arriving",
             alt=f"Messages a second that arrive in {topic}, over time",
@@ -188,6 +190,14 @@ with components.section("Groups that read it"):
                 "group": Column("group", width=200, opens=(routes.GROUP, "group")),
                 "label": Column(
                     "status", "status", badge_styles=list(BADGE_STYLES.values()), width=125
+                ),
+                "since": Column(
+                    "since",
+                    "time",
+                    unknown=DASH,
+                    help=f"Since when the group has this status. {BRIEFLY}",
+                    width=88,
+                    at_least="since_at_least",
                 ),
                 "lag": Column("lag here", "count"),
                 "time_lag_seconds": Column("time lag", "duration"),

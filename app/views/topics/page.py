@@ -99,7 +99,7 @@ else:
             "topic": Column("topic", width=170, opens=(routes.TOPIC, "topic"), pinned=True),
             "arrival_per_second": Column("arriving", "rate", help=topic_list.WINDOW, width=78),
             "trend": Column(
-                "trend", "trend", width=80, help="Arrivals measured in the chosen range."
+                "trend", "trend", width=60, help="Arrivals measured in the chosen range."
             ),
             "busiest_ratio": Column(
                 "busiest",
@@ -110,16 +110,16 @@ else:
             "hot": Column(
                 "hot partitions",
                 help="Partitions that get far more than the others; unknown with few messages.",
-                width=108,
+                width=98,
             ),
-            "slowest_group": Column("slowest group", unknown=DASH, width=148),
+            "slowest_group": Column("slowest group", unknown=DASH, width=190),
             "slowest_time_lag_seconds": Column("its time lag", "duration", unknown=DASH, width=88),
             "retention_seconds": Column("retention", "duration", never="no limit", width=82),
             "label": Column(
                 "replication",
                 "status",
                 badge_styles=list(topic_list.REPLICATION.values()),
-                width=130,
+                width=118,
             ),
             "partitions": Column("partitions", "count", width=82),
             "groups": Column("groups", "count", width=66),
@@ -141,8 +141,11 @@ else:
     )
 
 if history is not None:
-    with components.section("Arriving by topic", log_key="topics-log") as log:
-        axis = page_axis(view, history, events.marks(page_events.of_cluster(view)))
+    beside_title = components.heading("Arriving by topic")
+    with beside_title:
+        marks = events.marks(page_events.of_cluster(view))
+    with components.section("Arriving by topic", log_key="topics-log", row=beside_title) as log:
+        axis = page_axis(view, history, marks)
         components.chart(
             series_chart(
                 history.frame,

@@ -265,7 +265,7 @@ def test_an_alert_stays_while_a_value_is_unknown(name: str, number: int) -> None
 
 def test_how_bad_it_is_begins_with_what_tells_most() -> None:
     assert fired("tasks_failed").detail == "Json: ConnectException: tolerated no more."
-    assert fired("broker_missing").detail == "1 partition short of a copy; 1 of 2 brokers are left."
+    assert fired("broker_missing").detail == "1 of 2 brokers is left. 1 partition short of a copy."
     assert fired("collection_failed").detail == "It has not worked yet: refused."
     assert "old of" in fired("data_loss_deadline").detail[:60]
 
@@ -292,8 +292,8 @@ def test_a_missing_broker_says_which_loss_ends_the_quorum() -> None:
     known = replace(frames, tables={**frames.tables, "quorum": frame(QUORUM, nodes)})
     given = CheckInput(frames=known, classify=classified)
     (found,) = CHECKS["broker_missing"].observe(given)
-    assert found.detail.endswith(
-        "1 of 2 brokers are left. If broker 2 fails too, the controllers' quorum has no majority: "
+    assert found.detail.startswith(
+        "1 of 2 brokers is left. If broker 2 fails too, the controllers' quorum has no majority: "
         "partitions that it leads get no other leader, and no topic can be changed."
     )
 

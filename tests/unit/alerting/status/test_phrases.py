@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alerting.status.phrases import (
+    brief_time_left,
     compared_rates,
     duration,
     in_steps,
@@ -99,15 +100,17 @@ def test_short(value: float, text: str) -> None:
         (300, "in 5 min"),
         (3599, "in 59 min"),
         (3600, "in 1 h"),
-        (89 * 60, "in 1 h 25 min"),
+        (89 * 60, "in 1 h 20 min"),
         (72 * 60, "in 1 h 10 min"),
-        (3 * 3600 - 1, "in 2 h 55 min"),
+        (3 * 3600 - 1, "in 2 h 50 min"),
         (3 * 3600, "in 3 h"),
-        (3 * 3600 + 50 * 60, "in 3.5 h"),
-        (23 * 3600 + 3000, "in 23.5 h"),
-        (27 * 3600, "in 27 h"),
+        (5 * 3600 + 29 * 60, "in 5 h 20 min"),
+        (10 * 3600 - 1, "in 9 h 50 min"),
+        (10 * 3600 + 3599, "in 10 h"),
+        (23 * 3600 + 3000, "in 23 h"),
+        (27 * 3600 + 3599, "in 27 h"),
         (2 * 86_400 + 3600, "in 2 d"),
-        (2 * 86_400 + 13 * 3600, "in 2.5 d"),
+        (3 * 86_400 - 1, "in 2 d"),
     ],
 )
 def test_time_left_is_fine_where_it_is_short_and_never_more_than_is_left(
@@ -115,6 +118,7 @@ def test_time_left_is_fine_where_it_is_short_and_never_more_than_is_left(
 ) -> None:
     assert time_left(seconds) == text
     assert in_steps(seconds) <= max(0, seconds)
+    assert brief_time_left(seconds) == text.replace("within", "under").removeprefix("in ")
 
 
 @given(st.floats(0, 1e15))

@@ -3,9 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
-from math import dist, log10
+from math import dist
 from zoneinfo import ZoneInfo
 
+import plotly.graph_objects as go
 import polars as pl
 import pytest
 
@@ -27,6 +28,7 @@ from app.style.charts.lines import (
     series_chart,
     time_unit,
 )
+from app.style.charts.words import in_words
 from app.style.theme import DARK, LIGHT, Palette
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
@@ -179,35 +181,51 @@ def test_a_line_of_another_time_stands_as_the_one_beside_it() -> None:
     assert list(before.x) == list(now.x)
 
 
-@pytest.mark.parametrize("values", [[30.0, 70.0, 40.0], [1.0, 2.0, 1.0]], ids=["many", "few"])
-@pytest.mark.parametrize("log", [False, True])
-def test_labels_of_marks_stand_above_lines_and_levels(values: list[float], log: bool) -> None:
-    level = max(values) * 2
-    marks = [ChartEvent(at=START + timedelta(minutes=at), text="e" * 20) for at in (5, 8, 50)]
+def test_marks_stand_in_a_strip_above_all_lines_and_change_no_height() -> None:
+    marks = tuple(ChartEvent(at=START + timedelta(minutes=at), text="e" * 20) for at in (5, 8, 50))
 
-    def top(*events: ChartEvent) -> float:
-        made = columns_chart(
-            frame(a=values),
+    def drawn(*events: ChartEvent) -> go.Figure:
+        return columns_chart(
+            frame(a=[30.0, 70.0, 40.0]),
             [Line(column="lag", name="lag")],
             axis=replace(AXIS, events=events, pixels=300),
             palette=LIGHT,
             step_seconds=60,
             y_title="messages",
-            levels=[("objective", level)],
             height=240,
-            log=log,
         )
-        axis = made.layout.yaxis
-        return float(axis.range[1] if axis.range else axis.autorangeoptions.include or level)
 
-    def share_above(*events: ChartEvent) -> float:
-        low = min(values) if log else 0.0
-        whole, drawn = (log10(one / low) if log else one for one in (top(*events), level))
-        return 1 - drawn / whole
+    bare, marked = drawn(), drawn(*marks)
+    assert bare.layout.yaxis.domain is None
+    top = marked.layout.yaxis.domain[1]
+    assert (1 - top) * (240 - 95) == pytest.approx(18)
+    assert {one.y1 for one in marked.layout.shapes} == {top}, "no line reaches into the strip"
+    assert {(one.y, one.yref, one.yanchor) for one in marked.layout.annotations} == {
+        (1, "paper", "top")
+    }
+    assert marked.layout.height == bare.layout.height
 
-    assert share_above() < 0.06
-    for number, pixels in ((1, 17), (2, 34)):
-        assert share_above(*marks[:number]) * (240 - 95) == pytest.approx(pixels, abs=3)
+
+def test_names_of_a_legend_have_one_width_and_are_whole_on_hover() -> None:
+    long = "connect-parcel_archive-of-the-west"
+    made = series_chart(
+        frame(**{long: [2.0, 3.0], "short": [1.0, 1.0]}),
+        by="group",
+        value="lag",
+        axis=AXIS,
+        palette=DARK,
+        step_seconds=60,
+        y_title="messages",
+        height=240,
+        legend_columns=2,
+    )
+    cut, short = made.data
+    assert cut.name == "connect-parc…of-the-west"
+    assert (cut.meta, cut.hovertemplate) == (long, "%{y:,.0f}<extra>%{meta}</extra>")
+    assert (short.name, short.hovertemplate) == ("short", "%{y:,.0f}")
+    assert made.layout.legend.entrywidth == 150
+    assert made.layout.height == 240
+    assert in_words(made).startswith(f"{long}: ")
 
 
 def test_holes_are_left_open() -> None:

@@ -6,7 +6,7 @@ from math import inf, nan
 
 import pytest
 
-from app.style.columns import is_cut, room_left, word_width, writer
+from app.style.columns import is_cut, line_width, room_left, row_pixels, word_width, writer
 from app.style.format import THIN
 
 
@@ -92,3 +92,41 @@ def test_what_columns_leave_of_a_table() -> None:
 )
 def test_a_column_has_the_width_of_its_longest_word(texts: list[str | None], pixels: int) -> None:
     assert word_width(texts, least=84) == pixels
+
+
+def test_the_time_until_a_deadline_is_written_in_the_steps_of_all_deadlines() -> None:
+    seconds = [0.0, 120.0, 5 * 3600 + 29 * 60.0, 47.9 * 3600, 3 * 86_400 - 1.0, None]
+    assert column("left", *seconds) == [
+        "now",
+        "under 5 min",
+        "5 h 20 min",
+        "47 h",
+        "2 d",
+        "unknown",
+    ]
+
+
+def test_a_column_that_is_as_wide_as_its_texts_cuts_none() -> None:
+    texts = ["IllegalArgumentException, 67 %", None, "DataException"]
+    assert line_width(texts, least=150, most=204) == 196
+    assert not is_cut([texts[0] or ""], 196)
+    assert line_width([None], least=150, most=204) == 150
+
+
+CUT, WHOLE = "No commit for 45 min with 3,315 messages waiting.", "Keeps up"
+
+
+@pytest.mark.parametrize(
+    ("texts", "width", "pixels"),
+    [
+        pytest.param([CUT] + [WHOLE] * 2, 120, 58, id="a sentence of few rows is cut"),
+        pytest.param([CUT] * 3, 600, 31, id="it has room"),
+        pytest.param([CUT] * 8 + [WHOLE] * 6, 120, 58, id="most are cut"),
+        pytest.param([CUT] * 5 + [WHOLE] * 9, 120, 31, id="most are not"),
+        pytest.param([CUT] * 16, 120, 31, id="many rows"),
+    ],
+)
+def test_rows_have_three_lines_where_a_sentence_of_most_would_be_cut(
+    texts: list[str], width: int, pixels: int
+) -> None:
+    assert row_pixels([(["a"] * len(texts), 60), (texts, width)], len(texts)) == pixels

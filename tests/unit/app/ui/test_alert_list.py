@@ -53,7 +53,7 @@ def test_what_is_over_is_told_by_its_worst_and_what_goes_on_as_it_is(
 
 def test_a_begin_that_nobody_saw_is_noted() -> None:
     rows = alert_rows([alert(), alert(began_before=True)], datetime.fromtimestamp(2200.0, UTC))
-    assert rows["note"].to_list() == ["", "began then or before"]
+    assert rows["began_before"].to_list() == [False, True]
 
 
 def test_what_is_pending_under_a_cause_is_pending_in_the_table() -> None:

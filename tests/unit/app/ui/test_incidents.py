@@ -89,8 +89,8 @@ def test_an_incident_says_since_when_as_the_overview_does(
     [
         pytest.param(None, "", id="not known"),
         pytest.param(3600.0, "loses data in 1 h", id="later"),
-        pytest.param(89 * 60.0, "loses data in 1 h 25 min", id="as finely as it can be acted on"),
-        pytest.param(3 * 3600.0 + 55 * 60, "loses data in 3.5 h", id="to half an hour"),
+        pytest.param(89 * 60.0, "loses data in 1 h 20 min", id="as finely as it can be acted on"),
+        pytest.param(5 * 3600.0 + 25 * 60, "loses data in 5 h 20 min", id="to ten minutes"),
         pytest.param(8 * 86400.0, "", id="far"),
         pytest.param(200.0, "loses data within 5 min", id="soon"),
         pytest.param(-5.0, "loses data within 5 min", id="over"),

@@ -17,7 +17,7 @@ from app.ui import tables
 from app.ui.advice.advice_cards import in_a_line
 from app.ui.advice.advice_history import change
 from app.ui.file_names import file_name
-from app.ui.tables import NEVER, NONE, Column, cards, csv, styled
+from app.ui.tables import NEVER, NONE, Column, cards, csv, styled, texts
 from app.ui.topic_list import hot_partitions, totals
 from scaling.advice.model import (
     AdviceKind,
@@ -57,6 +57,26 @@ def test_a_time_that_there_is_not_is_written_with_its_own_word() -> None:
     # The browser writes "unknown" wherever a value is null, whatever the cell is to say.
     assert not shown.data["it"].isna().any()
     assert written([NOON, None], pl.Datetime("us", "UTC"), column) == ["12:00", "fires"]
+
+
+def test_a_time_that_is_then_or_before_is_sorted_as_a_time_and_written_so() -> None:
+    columns = {"it": Column("since", "time", at_least="at_least")}
+    frame = pl.DataFrame(
+        {"it": [NOON, NOON, None], "at_least": [True, False, True]},
+        schema_overrides={"it": pl.Datetime("us", "UTC")},
+    )
+    view = cast(View, Frame())
+
+    shown = styled(frame, columns, view)
+
+    assert [one.to_pydatetime() for one in shown.data["it"].dropna()] == [NOON, NOON]
+    cells = re.findall("<td[^>]*>(.*?)</td>", shown.to_html())
+    assert cells == ["≤ 12:00", "12:00", "unknown"]
+    assert [row[0] for row in texts(frame, columns, view)] == cells
+    assert csv(frame, columns).splitlines()[:2] == [
+        "since (UTC),since then or before",
+        "2026-11-20T12:00:00Z,true",
+    ]
 
 
 def test_a_time_that_is_not_known_stays_null() -> None:
@@ -263,21 +283,6 @@ def test_a_phone_has_twenty_cards_and_the_others_folded_where_none_is_left_out(
     tables.show(frame, {"name": Column("name")}, key="few", **look)
     tables.show(frame, {"name": Column("name")}, key="all", most_cards=50, **look)
     assert drawn == {"few-cards": 20, "all-cards": 20, "all-more": 10}
-
-
-@pytest.mark.parametrize(
-    ("rows", "width", "pixels"),
-    [
-        pytest.param(3, 120, 58, id="a sentence is cut"),
-        pytest.param(3, 600, 31, id="it has room"),
-        pytest.param(16, 120, 31, id="many rows"),
-    ],
-)
-def test_rows_have_three_lines_where_a_sentence_would_be_cut(
-    rows: int, width: int, pixels: int
-) -> None:
-    frame = pl.DataFrame({"why": ["No commit for 45 min with 3,315 messages waiting."] * rows})
-    assert tables.row_pixels(frame, {"why": Column("why", width=width)}) == pixels
 
 
 def test_the_status_of_a_wrapped_row_is_a_word_in_the_colour_of_its_badge(view: View) -> None:

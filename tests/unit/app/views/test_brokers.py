@@ -346,3 +346,9 @@ def test_features_and_what_was_set() -> None:
     refused = rows(CLUSTER_SETTINGS, {"kind": "acl", "unknown_reason": "not permitted"})
     assert brokers_view_model.unknown(refused, "acl") == "not permitted"
     assert brokers_view_model.listed(refused, "acl").is_empty()
+
+
+def test_cards_of_brokers_fill_their_rows() -> None:
+    abreast = {number: brokers_view_model.cards_abreast(number) for number in (1, 2, 3, 4, 6, 8)}
+    assert abreast == {1: 1, 2: 2, 3: 3, 4: 4, 6: 3, 8: 4}
+    assert brokers_view_model.cards_abreast(5) == 3, "one lacks, instead of three"

@@ -105,10 +105,10 @@ def test_a_cause_that_is_over_says_so_and_is_no_trouble_of_its_group(view: View)
         rows = alerts(given, symptom | {"recovering_since": recovers})
         (row,) = incident_list.items(listed(rows), at_start(view))
         assert row.until == f"in c, over, its symptoms {said}"
-    assert open_alerts.about(alerts(given), "group", "a") == []
+    assert open_alerts.about(alerts(given), "group", "a", at_start(view)) == []
 
 
-def test_what_two_rules_say_alike_of_a_group_stands_in_its_header_once() -> None:
+def test_what_two_rules_say_alike_of_a_group_stands_in_its_header_once(view: View) -> None:
     said = {"started_at": START, "what": "a loses data soon"}
     found = open_alerts.about(
         alerts(
@@ -118,9 +118,27 @@ def test_what_two_rules_say_alike_of_a_group_stands_in_its_header_once() -> None
                 for severity in ("warning", "critical")
             )
         ),
-        *("group", "a"),
+        *("group", "a", at_start(view)),
     )
     assert [icon for icon, _ in found] == [":material/error:"]
+
+
+@pytest.mark.parametrize(
+    ("at_least", "said"),
+    [
+        pytest.param(False, "a is late, since 08:00", id="seen to begin"),
+        pytest.param(True, "a is late, 08:00 or before", id="found to be so"),
+    ],
+)
+def test_the_header_of_a_group_says_since_when_something_is_so(
+    view: View, at_least: bool, said: str
+) -> None:
+    given = {
+        **{"fingerprint": "a", "what": "a is late", "started_at": START, "since": START},
+        **{"since_at_least": at_least, "labels": [{"key": "group", "value": "a"}]},
+    }
+    found = open_alerts.about(alerts(given), "group", "a", at_start(view))
+    assert [target.label for _, target in found] == [said]
 
 
 @pytest.mark.parametrize(

@@ -293,10 +293,12 @@ def test_the_week_says_whose_begin_nobody_saw() -> None:
         Incident(cause=alert(name, START.timestamp(), began_before=name == "unseen"))
         for name in ("unseen", "seen")
     )
-    assert view_model.incident_part([unseen, seen], START, END).note == (
-        "Began then or before: unseen."
-    )
-    assert view_model.incident_part([seen], START, END).note == ""
+    part = view_model.incident_part([unseen, seen], START, END)
+    assert dict(part.rows.select("what", "began_before").iter_rows()) == {
+        "unseen": True,
+        "seen": False,
+    }
+    assert part.columns["began"].at_least == "began_before"
 
 
 @pytest.mark.parametrize(
