@@ -176,22 +176,22 @@ def by_group(rows: pl.DataFrame, objective: Callable[[str], float]) -> pl.DataFr
         {"group": names, "objective_seconds": [objective(name) for name in names]},
         schema={"group": pl.String, "objective_seconds": pl.Float64},
     )
+    late = rows.join(wanted, on="group").filter(
+        pl.col("time_lag_seconds_max") > pl.col("objective_seconds")
+    )
     is_minute = pl.col("grain_seconds") == Grain.MINUTE.seconds
-    hour = pl.col("window_start").dt.truncate("1h")
+    minutes, hours = late.filter(is_minute), late.filter(~is_minute)
+    # Of a week, the hours are many and those with minutes are few: no window over all rows.
+    counted = minutes.select("group", pl.col("window_start").dt.truncate("1h")).unique()
     return (
-        rows.join(wanted, on="group")
-        .filter(pl.col("time_lag_seconds_max") > pl.col("objective_seconds"))
-        .filter(is_minute | ~is_minute.any().over("group", hour))
+        pl.concat([hours.join(counted, on=counted.columns, how="anti"), minutes])
         .group_by("group")
         .agg(
             pl.col("objective_seconds").first(),
             pl.col("grain_seconds").sum().cast(pl.Float64).alias("over_seconds"),
             (~is_minute).sum().cast(pl.Int64).alias("whole_hours"),
             pl.col("time_lag_seconds_max").max().alias("worst_seconds"),
-            pl.col("window_start")
-            .sort_by("time_lag_seconds_max", descending=True)
-            .first()
-            .alias("worst_at"),
+            pl.col("window_start").get(pl.col("time_lag_seconds_max").arg_max()).alias("worst_at"),
             pl.col("generated").fill_null(value=False).any().alias("is_generated"),
         )
         .sort("over_seconds", "worst_seconds", "group", descending=[True, True, False])

@@ -46,13 +46,10 @@ def given(view: View, since: datetime | None = None) -> pl.DataFrame:
         since: What was last given before it is left out; None: what is older than ``DAYS``.
     """
     first = since or view.now - timedelta(days=DAYS)
-    rows = _rounds(view, first).filter(pl.col("confirmed_at") >= first, IS_CHANGE)
-    return rows.sort("valid_from", descending=True)
-
-
-def _rounds(view: View, first: datetime) -> pl.DataFrame:
     hour = first.replace(minute=0, second=0, microsecond=0)
-    return _given(view.cache_key, view.cluster, version(view, RECOMMENDATIONS), hour, view)
+    rows = _given(view.cache_key, view.cluster, version(view, RECOMMENDATIONS), hour, view)
+    rows = rows.filter(pl.col("confirmed_at") >= first, IS_CHANGE)
+    return rows.sort("valid_from", descending=True)
 
 
 # Frames are never altered: all sessions share one, without a copy.
@@ -89,8 +86,7 @@ def given_on(view: View, kind: Subject, name: str) -> pl.DataFrame:
 def outcomes(view: View, rows: pl.DataFrame) -> list[AdviceOutcome]:
     """Return what became of each row's advice."""
     # The newest round may give none of these.
-    newest = _rounds(view, view.now - timedelta(days=DAYS))["confirmed_at"].max()
-    found = _outcomes(view.cache_key, rows, newest, view)
+    found = _outcomes(view.cache_key, rows, current_advice.given_at(view), view)
     try:
         known = current_advice.known(view, rows)
     except LakeError:
@@ -125,7 +121,9 @@ def with_older(
 
 
 @st.cache_data(ttl=60, max_entries=32, show_spinner=False)
-def _outcomes(uri: str, rows: pl.DataFrame, newest: Any, _view: View) -> list[AdviceOutcome]:
+def _outcomes(
+    uri: str, rows: pl.DataFrame, newest: datetime | None, _view: View
+) -> list[AdviceOutcome]:
     histories = _histories(_view, rows)
     return [
         outcome(

@@ -355,10 +355,22 @@ def _evaluated(
     return most_urgent_first(recommendation_frame(rows))
 
 
+def given_at(view: View) -> datetime | None:
+    """Return when the history service advised last; None: never.
+
+    Raises:
+        LakeError: The advice cannot be read.
+    """
+    return _round(view).as_of
+
+
 def _given(view: View) -> Standing:
+    return _round(view).with_changed(present.changed_advice(view))
+
+
+def _round(view: View) -> Standing:
     version = queries.version(view, RECOMMENDATIONS)
-    newest = _newest_round(view.cache_key, view.cluster, version, view.lake, view.now)
-    return newest.with_changed(present.changed_advice(view))
+    return _newest_round(view.cache_key, view.cluster, version, view.lake, view.now)
 
 
 @st.cache_resource(ttl=600, max_entries=16, show_spinner=False)
