@@ -178,14 +178,16 @@ def with_brief_reasons(groups: pl.DataFrame) -> pl.DataFrame:
 
 
 def _briefly(word: str, reason: str) -> str:
-    reason = _IN_FIGURES.sub(r"\1.", _HOW_LATE.sub("", reason))
+    reason = _HOW_LATE.sub("", reason)
+    if reason.startswith(_IN_FIGURES):
+        reason = f"{reason.partition(':')[0]}."
     if reason.lower().startswith(word.lower()):
         reason = reason[len(word) :].lstrip(",:; ")
     return _OF_ALL.sub("", reason)
 
 
 _HOW_LATE = re.compile(r"^\d[\d\w ]* behind with [\d,]+ messages?[,:]? ")
-_IN_FIGURES = re.compile(rf"^({KEEPS_UP}|{LAG_GROWS}): .*$")
+_IN_FIGURES = (f"{KEEPS_UP}: ", f"{LAG_GROWS}: ")
 """Lag, time lag and rates say how well a group keeps up that is not late."""
 _OF_ALL = re.compile(
     r"(?<=nobody consumes) (\d+) of \1 partitions?|(?:behind )?on (\d+) of \2 partitions?, (?=most)"

@@ -142,11 +142,11 @@ columns = {
         badge_styles=alert_list.EVERY_SEVERITY,
         width=110,
     ),
-    "what": Column("what", width=275),
+    "what": Column("what", width=230),
     "state": Column("state", width=80),
     "began_at": Column("began", "time", width=102, help=BRIEFLY, at_least="began_before"),
     "lasts_seconds": Column("for", "duration", width=90),
-    "detail": Column("how bad", width=463),
+    "detail": Column("how bad", width=406),
     "step": Column("next step", width="large"),
     "note": Column("note", unknown="", width="medium"),
     "cluster": Column("cluster", width=100),
@@ -217,7 +217,7 @@ with components.section(
                 alert_list.alert_rows(map(as_it_was, history), view.now, causes=causes),
                 {
                     "severity": columns["severity"],
-                    "what": Column("what", width=230),
+                    "what": columns["what"],
                     "began_at": columns["began_at"],
                     "lasts_seconds": Column(
                         "lasted",

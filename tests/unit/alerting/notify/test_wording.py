@@ -35,7 +35,7 @@ def test_a_message_names_a_deadline_once_and_not_in_its_title() -> None:
     notification = NOTIFICATION
     assert title(notification) == "[CRITICAL] g loses data soon (c)"
     text = body(notification, "http://dash")
-    assert "\nDeadline: in 3 h, about 2027-01-15 11:10:00 UTC\n" in text
+    assert "\nDeadline: in 3 h 10 min, about 2027-01-15 11:10:00 UTC\n" in text
     assert text.count("in 3 h") == 1
     assert webhook_payload(notification, "http://dash")["firing"][0]["deadline"] == ALERT.deadline
     (sent,) = alertmanager_alerts([ALERT], {}, "http://dash", NOW, 300.0)
