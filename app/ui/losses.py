@@ -31,6 +31,7 @@ class Loss:
         began_before: Whether it may have begun before that.
         ended_at: When the alert of it was over; None: it goes on.
         seen: The most that an evaluation has said: of some minutes, or since a commit.
+        said: What the newest evaluation says: the sentence of its alert has it.
     """
 
     cluster: str
@@ -39,6 +40,7 @@ class Loss:
     began_before: bool
     ended_at: datetime | None
     seen: int
+    said: int
 
 
 def losses_of(one: Incident) -> list[Loss]:
@@ -64,6 +66,7 @@ def losses_of(one: Incident) -> list[Loss]:
             began_before=alert.began_before if known is None else known.began_before,
             ended_at=moment(alert.resolved_at),
             seen=seen,
+            said=round(value or 0.0),
         )
     return sorted(found.values(), key=lambda each: -each.seen)
 
@@ -104,9 +107,11 @@ def sentence(one: Incident, lost: Sequence[Loss], totals: Mapping[str, int], vie
     parts = []
     for each in lost[:_NAMED]:
         number = totals[each.group]
-        if not number:
+        is_own = one.cause.labels.get("group") == each.group
+        is_said = is_own and one.cause.check == LOSES_DATA and number == each.said
+        if not number or (is_said and each.ended_at is None):
             continue
-        whose = "" if one.cause.labels.get("group") == each.group else f" by {each.group}"
+        whose = "" if is_own else f" by {each.group}"
         began = or_before(clock(each.began_at, view.zone, now=view.now), at_least=each.began_before)
         since = f" since {began}" if each.ended_at is None else " in all"
         parts.append(f"{count(number, 'message')} deleted unread{whose}{since}")

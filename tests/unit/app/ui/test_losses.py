@@ -46,6 +46,9 @@ def losing(group: str = "g", **given: Any) -> Alert:
             id="it goes on",
         ),
         pytest.param(
+            Incident(cause=losing()), {"g": 300}, "", id="no more than its own sentence says"
+        ),
+        pytest.param(
             Incident(cause=losing(began_before=True)),
             {"g": 1},
             "At least 1 message deleted unread since 00:16 or before.",
@@ -103,9 +106,10 @@ def test_the_value_of_a_group_that_loses_no_more_is_no_loss() -> None:
 def test_no_page_says_less_than_an_evaluation_did(view: View) -> None:
     """The history follows minutes later, and may be away."""
     at = replace(view, now=NOW)
-    one, other = Incident(cause=losing()), Incident(cause=alert(fingerprint="other"))
+    worst = Worst(at=1100.0, value=900.0, detail="")
+    one, other = Incident(cause=losing(worst=worst)), Incident(cause=alert(fingerprint="other"))
     found = said(at, [other, one])
-    assert found == {one.cause.id: "At least 300 messages deleted unread since 00:16."}
+    assert found == {one.cause.id: "At least 900 messages deleted unread since 00:16."}
     (row,) = items([one], at, lost=found)
     assert row.why == f"{one.cause.detail} {found[one.cause.id]}"
 
