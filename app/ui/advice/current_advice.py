@@ -302,11 +302,13 @@ def draw(view: View, kind: Subject, subject: str) -> None:
     now_known = Known()
     with components.guarded():
         now_known = known(view, shown)
+    is_dated = False
     for position, row in enumerate(shown.iter_rows(named=True)):
         older = now_known.overtakes(row, zone=view.zone, now=view.now)
         if older is not None and is_folded(row, older):
             st.caption(escape(advice_cards.in_the_past(from_row(row), older)))
             continue
+        is_dated = given.as_of is not None and given.as_of == given.given_at
         advice_cards.card(
             from_row(row),
             key=f"{kind}-advice-{position}",
@@ -316,7 +318,8 @@ def draw(view: View, kind: Subject, subject: str) -> None:
         )
     if about.is_empty() and not given.is_pending:
         components.nothing("There is no advice on it yet.", icon=":material/hourglass:")
-    st.caption(words(given, view))
+    if not is_dated:  # a card of the history service says of which moment it is
+        st.caption(words(given, view))
 
 
 def _of_a_large_cluster(
