@@ -35,6 +35,7 @@ _FLOW = (
     "commit_gap_seconds",
     "samples",
 )
+_DATED = ("status", "since", "since_at_least")
 _STATUS = ("status", "reason", "since", "since_at_least", "is_lasting")
 
 GroupLosses = Mapping[str, Mapping[str, NextLoss]]
@@ -276,25 +277,46 @@ def _dated(
     since = pl.coalesce("since", at)
     may_be_older = pl.col("since").is_null() | pl.col("since_at_least")
     if previous is None:
-        return rows.with_columns(since.alias("since"), may_be_older.alias("since_at_least"))
+        nothing = [pl.lit(None, GROUP_STATUS.polars_schema[f"known_{name}"]) for name in _DATED]
+        return rows.with_columns(
+            since.alias("since"),
+            may_be_older.alias("since_at_least"),
+            *(none.alias(f"known_{name}") for none, name in zip(nothing, _DATED, strict=True)),
+        )
     before = previous.filter(pl.col("evaluated_at") >= at - pl.duration(seconds=BREAK_SECONDS))
+    is_unknown = pl.col("status") == Status.UNKNOWN.value
     joined = rows.join(
         before.select(
             *key,
             pl.col("status").alias("_status"),
-            pl.col("since").alias("_since"),
-            pl.col("since_at_least").alias("_since_at_least"),
+            *(
+                # What came between is not known, and nobody acts on what was so for a moment.
+                pl.when(is_unknown & (pl.col("since") >= at - pl.duration(seconds=BREAK_SECONDS)))
+                .then(f"known_{name}")
+                .when(~is_unknown)
+                .then(name)
+                .alias(f"_known_{name}")
+                for name in _DATED
+            ),
+            *(pl.when(is_unknown).then(name).alias(f"_unknown_{name}") for name in _DATED[1:]),
         ),
         on=key,
         how="left",
         maintain_order="left",
     )
-    stays = pl.col("_status").eq(pl.col("status")).fill_null(False) & pl.col("_since").is_not_null()
     was_other = pl.col("_status").ne(Status.UNKNOWN.value).fill_null(False)
+    dated = {"since": since, "since_at_least": may_be_older & ~was_other}
+    comes_back = pl.col("_known_status").eq(pl.col("status")).fill_null(False)
+    stays_unknown = is_unknown & pl.col("_status").eq(pl.col("status")).fill_null(False)
     return joined.with_columns(
-        pl.when(stays).then("_since").otherwise(since).alias("since"),
-        pl.when(stays)
-        .then("_since_at_least")
-        .otherwise(may_be_older & ~was_other)
-        .alias("since_at_least"),
-    ).drop("_status", "_since", "_since_at_least")
+        *(
+            pl.when(comes_back & pl.col("_known_since").is_not_null())
+            .then(f"_known_{name}")
+            .when(stays_unknown & pl.col("_unknown_since").is_not_null())
+            .then(f"_unknown_{name}")
+            .otherwise(value)
+            .alias(name)
+            for name, value in dated.items()
+        ),
+        *(pl.when(is_unknown).then(f"_known_{name}").alias(f"known_{name}") for name in _DATED),
+    ).drop("_status", "^_known_.*$", "^_unknown_.*$")

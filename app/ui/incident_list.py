@@ -75,7 +75,7 @@ def story(alert_id: str, label: str = "incident") -> Target:
 def span(incident: Incident, view: View) -> str:
     """Write when an incident was: ``since 18:43``, or ``18:43, lasted 6 min``.
 
-    What was mended before its alert was over: ``18:43, lasted 3 min, over at 18:49``.
+    What was mended before its alert was over: ``18:43, lasted 3 min, alert over at 18:49``.
     """
     cause = incident.cause
     began = clock(moment(cause.began_at), view.zone, now=view.now)
@@ -87,7 +87,7 @@ def span(incident: Incident, view: View) -> str:
     if mended == cause.resolved_at:
         return f"{began}, {lasted}"
     over = clock(moment(cause.resolved_at), view.zone, now=view.now)
-    return f"{began}, {lasted}, over at {over}"
+    return f"{began}, {lasted}, alert over at {over}"
 
 
 def beginning(began: str, *, at_least: bool) -> str:

@@ -19,6 +19,8 @@ from lake.schemas.model import Column, Table, Type, columns, required
 _STATUS = (
     Column("status", "string", required=True),  # alerting's Status: OK, STALLED, ...
     *columns(reason="string", since="timestamp", since_at_least="boolean", is_lasting="boolean"),
+    # While the status is unknown: the one before, and since when that was so.
+    *columns(known_status="string", known_since="timestamp", known_since_at_least="boolean"),
 )
 
 _FLOW = columns(

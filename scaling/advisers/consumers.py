@@ -92,6 +92,10 @@ def _nothing_known(facts: GroupFacts) -> Recommendation | None:
         if facts.status.status is Status.UNKNOWN
         else "the group's members could not be read"
     )
+    return _nothing(facts, why)
+
+
+def _nothing(facts: GroupFacts, why: str) -> Recommendation:
     return _advice(
         facts,
         AdviceKind.UNKNOWN,
@@ -104,7 +108,7 @@ def _nothing_known(facts: GroupFacts) -> Recommendation | None:
 
 
 def _nobody(facts: GroupFacts) -> Recommendation | None:
-    lag = facts.status.numbers.lag or 0
+    lag = facts.status.numbers.lag
     if facts.members != 0 or lag == 0 or any(advances(part.status) for part in facts.partitions):
         return None
     if facts.status.status not in (Status.STOPPED, Status.LOSING_DATA, Status.REWOUND):
@@ -126,7 +130,7 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
         kind,
         AdviceSeverity.ACT_NOW,
         Confidence.HIGH,
-        f"Nobody consumes and {messages(lag)} wait. {step}",
+        f"Nobody consumes and {_waiting(lag)}. {step}",
         current=0,
         proposed=before,
         unknown_reason=unknown,
@@ -138,9 +142,7 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
 def _blocked(facts: GroupFacts) -> Recommendation | None:
     """Distinguish a poison partition from a group that stands still as a whole."""
     waiting = [
-        part
-        for part in facts.partitions
-        if part.status.subscribed and (part.status.numbers.lag or 0) > 0
+        part for part in facts.partitions if part.status.subscribed and part.status.numbers.lag != 0
     ]
     stalled = [part for part in waiting if is_stuck(part.status)]
     if not stalled:
@@ -149,7 +151,8 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
     waited = worst.status.numbers.without_commit_seconds or 0.0
     advancing = [part for part in facts.partitions if advances(part.status)]
     where = partition_names([part.status for part in stalled])
-    lag = sum(part.status.numbers.lag or 0 for part in stalled)
+    lags = [part.status.numbers.lag for part in stalled]
+    lag = None if None in lags else sum(filter(None, lags))
     evidence = (
         Evidence(name="blocked partitions", value=where),
         Evidence(name="partitions that advance", value=len(advancing)),
@@ -163,7 +166,7 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
             AdviceSeverity.ACT_NOW,
             Confidence.MEDIUM,
             f"No partition advances: {plural(facts.members or 0, 'member')} made no commit for "
-            f"{duration(waited)} while {messages(lag)} wait. More consumers will not help: look "
+            f"{duration(waited)} while {_waiting(lag)}. More consumers will not help: look "
             "at what the handlers wait for.",
             evidence=evidence,
             caveats=(QUOTAS,),
@@ -274,6 +277,8 @@ def _more(facts: GroupFacts) -> Recommendation | None:
 
 
 def _keep(facts: GroupFacts) -> Recommendation:
+    if facts.status.status in (Status.STOPPED, Status.STALLED):
+        return _nothing(facts, facts.status.reason.rstrip("."))
     members = facts.members or 0
     better = ""
     smaller = [n for n in useful_counts(facts) if n <= members]
@@ -327,6 +332,11 @@ def _advice(
     )
 
 
+def _waiting(lag: int | None) -> str:
+    """Say how many messages wait."""
+    return f"{messages(lag)} wait" if lag is not None else "how much waits could not be read"
+
+
 def _worst(facts: GroupFacts, members: int) -> int:
     return worst_partitions(facts.subscribed, Assignor.of(facts.assignor), members)
 
@@ -334,7 +344,7 @@ def _worst(facts: GroupFacts, members: int) -> int:
 def _rates(facts: GroupFacts) -> str:
     numbers = facts.status.numbers
     if numbers.arrival_per_second is None or numbers.consumption_per_second is None:
-        return f"{messages(numbers.lag or 0)} wait"
+        return _waiting(numbers.lag)
     return compared_rates(numbers.arrival_per_second, numbers.consumption_per_second)
 
 

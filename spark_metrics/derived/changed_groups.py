@@ -34,6 +34,7 @@ class Doing(NamedTuple):
     status: Status
     is_lasting: bool  # of one that falls behind: whether it is no passing peak
     is_read: bool | None  # whether it has members; None: that is unknown
+    is_lag_known: bool = True  # on all of its partitions
 
 
 Doings = Mapping[GroupKey, Doing]
@@ -50,13 +51,16 @@ class ChangedGroups:
 
     def doing(self, clusters: Iterable[str], now: datetime) -> Doings:
         """Return what the groups of clusters do, as the alerting service found of late."""
-        columns = ("cluster", "group", "status", "is_lasting", "members")
+        columns = ("cluster", "group", "status", "is_lasting", "members", "unknown_partitions")
         rows = read_statuses(self._lake.current, clusters, now).select(columns)
         return {
             GroupKey(cluster, group): Doing(
-                Status(status), bool(is_lasting), None if members is None else members > 0
+                Status(status),
+                bool(is_lasting),
+                None if members is None else members > 0,
+                unknown == 0,
             )
-            for cluster, group, status, is_lasting, members in rows.iter_rows()
+            for cluster, group, status, is_lasting, members, unknown in rows.iter_rows()
         }
 
     def after_round(self, given: pl.DataFrame, doing: Doings) -> None:
@@ -107,8 +111,8 @@ class ChangedGroups:
 def changed(then: Doings, now: Doings) -> list[GroupKey]:
     """Return the groups that do something else now, the worst first.
 
-    A status that could not be found tells nothing new, and a group that was never advised on is
-    new.
+    A status that could not be found tells nothing new, nor does a lag that is not known any more;
+    one that is known again does. A group that was never advised on is new.
 
     Args:
         then: What they did when they were last advised on.
@@ -117,6 +121,12 @@ def changed(then: Doings, now: Doings) -> list[GroupKey]:
     found = [
         key
         for key, doing in now.items()
-        if doing.status is not Status.UNKNOWN and doing != then.get(key)
+        if doing.status is not Status.UNKNOWN and _is_new(then.get(key), doing)
     ]
     return sorted(found, key=lambda key: (WORST_FIRST.index(now[key].status), key))
+
+
+def _is_new(then: Doing | None, now: Doing) -> bool:
+    if then is None or (now.is_lag_known and not then.is_lag_known):
+        return True
+    return now[:3] != then[:3]

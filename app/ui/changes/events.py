@@ -247,7 +247,7 @@ def _of_cause(one: Alert, since: datetime, zone: tzinfo, now: datetime) -> Event
         ended = datetime.fromtimestamp(one.resolved_at, UTC)
         at = began if began >= since else ended
         lasted = duration((mended_at(one) or one.resolved_at) - one.began_at)
-        detail = f"lasted {lasted}, over at {clock(ended, zone, now=now)}"
+        detail = f"lasted {lasted}, alert over at {clock(ended, zone, now=now)}"
     return Event(
         at=at,
         sort=Sort.ALERTS,

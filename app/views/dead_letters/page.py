@@ -6,7 +6,7 @@ from app.data import history_queries, present, queries
 from app.data.context import current
 from app.style import columns
 from app.style.charts.lines import Line, colours_of, columns_chart, series_chart
-from app.style.format import duration, escape, exact, per_minute, share, thin
+from app.style.format import count, duration, escape, exact, per_minute, share, thin
 from app.ui import components, routes, tables
 from app.ui.changes import events, page_events
 from app.ui.frame import status_bar
@@ -274,7 +274,7 @@ with (
             if arrived.is_empty()
             else f"Of about {exact(float(arrived['arrived'].sum()))} that arrived in this time, "
             "shared out by the records whose headers name an exception. "
-            f"{exact(row['sampled_records'])} records were sampled last."
+            f"{count(row['sampled_records'], 'record was', 'records were')} sampled last."
         )
     records = view_model.record_rows(row)
     if not records.is_empty():

@@ -18,7 +18,7 @@ from alerting.inputs.frames import KAFKA
 from app.data.context import View
 from app.data.history import TIME
 from app.data.queries import DAY
-from app.style.format import UNKNOWN, brief_time_left, count, duration, exact, per_minute, share
+from app.style.format import UNKNOWN, brief_time_left, count, duration, per_minute, share
 from app.ui.incidents import DEADLINE_SHOWN
 from app.ui.tables import DASH, NONE
 from scaling.advisers.retention import ACT_WITHIN_SECONDS
@@ -46,7 +46,7 @@ def sentence(rows: pl.DataFrame) -> tuple[str, str]:
     if owned.height:
         missing = owned.height - waiting.len()
         number = int(waiting.sum())
-        who = f"{exact(number)} wait" if number else NOTHING_WAITS
+        who = count(number, "waits", "wait") if number else NOTHING_WAITS
         text = f"{who} to be redriven" if waiting.len() else ""
         if missing:
             text += f"{', ' if text else ''}{count(missing, 'topic')} with an unknown depth"

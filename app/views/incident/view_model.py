@@ -317,7 +317,7 @@ def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
         if incident.outlived_at is not None:
             last = clock(moment(incident.outlived_at), zone, now=now, to_seconds=True)
             said = f"{said} Its last symptom ended at {last}."
-        return f"It began at {began}, lasted {lasted}, and was over at {over}. {said}"
+        return f"It began at {began}, lasted {lasted}; its alert was over at {over}. {said}"
     goes = duration(now.timestamp() - cause.began_at)
     if cause.resolved_at is not None:
         return f"It began at {began}; the cause is {what_goes_on(incident)}. {said}"

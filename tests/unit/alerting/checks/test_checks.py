@@ -294,7 +294,7 @@ def test_a_missing_broker_says_which_loss_ends_the_quorum() -> None:
     (found,) = CHECKS["broker_missing"].observe(given)
     assert found.detail.startswith(
         "1 of 2 brokers is left. If broker 2 fails too, the controllers' quorum has no majority: "
-        "partitions that it leads get no other leader, and no topic can be changed."
+        "what that broker leads gets no other leader, and no topic can be changed."
     )
 
 

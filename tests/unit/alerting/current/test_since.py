@@ -150,6 +150,32 @@ def test_since_stays_while_the_status_does() -> None:
     ]
 
 
+def test_what_was_unknown_for_a_moment_and_is_as_it_was_has_been_so_all_the_time() -> None:
+    reported = since_of(
+        [
+            (0, Status.OK, None),
+            (15, Status.STALLED, 12),
+            (30, Status.UNKNOWN, 30),
+            (45, Status.UNKNOWN, 30),
+            (60, Status.STALLED, 50),
+            (75, Status.UNKNOWN, 75),
+            (90, Status.STOPPED, 80),
+        ]
+    )
+    assert [since for since, _ in reported] == [0, 12, 30, 30, 12, 75, 80]
+
+
+def test_what_was_unknown_for_long_begins_anew() -> None:
+    reported = since_of(
+        [
+            (0, Status.STALLED, -60),
+            *((at, Status.UNKNOWN, 15) for at in range(15, 400, 60)),
+            (400, Status.STALLED, 390),
+        ]
+    )
+    assert reported[-1][0] == 390
+
+
 def test_after_a_break_nobody_knows_whether_the_status_held() -> None:
     reported = since_of(
         [(0, Status.STALLED, -60), (299, Status.STALLED, 5), (700, Status.STALLED, 650)]

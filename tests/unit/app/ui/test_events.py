@@ -368,12 +368,12 @@ def test_what_is_over_says_when_it_ended_and_how_long_it_lasted(
     )
     (found,) = events.of_causes([stalled], START, zone=UTC, now=last)
     assert found.at == START + timedelta(minutes=at)
-    assert found.sentence == f"Alert: payments stalled: lasted {lasted}, over at 08:09"
+    assert found.sentence == f"Alert: payments stalled: lasted {lasted}, alert over at 08:09"
     was = Told(
         until=last.timestamp() - 180, severity=stalled.severity, what="late", detail="", step=""
     )
     mended = replace(stalled, before_mending=was)
     (found,) = events.of_causes([mended], START, zone=UTC, now=last)
     until = "5 min" if began > 0 else "57 min"
-    assert found.detail == f"lasted {until}, over at 08:09"
+    assert found.detail == f"lasted {until}, alert over at 08:09"
     assert not events.of_causes([stalled], last + timedelta(minutes=1), zone=UTC, now=last)

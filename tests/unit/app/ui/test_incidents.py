@@ -177,7 +177,7 @@ def test_what_was_mended_before_it_was_over_lasted_so_long(view: View) -> None:
     was = Told(until=1180.0, severity=WARNING, what="g stopped", detail="", step="")
     (found,) = incidents([alert("g catches up", 1000.0, ended=1330.0, before_mending=was)])
     said = span(found, replace(view, now=NOW)).replace("\u00a0", " ")
-    assert said == "00:16, lasted 3 min, over at 00:22"
+    assert said == "00:16, lasted 3 min, alert over at 00:22"
     late = alert("late", 1100.0, ended=1900.0)
     outlived = replace(found, symptoms=(late,))
     assert span(outlived, replace(view, now=NOW)) == span(found, replace(view, now=NOW))

@@ -66,13 +66,13 @@ def test_the_sentence_of_brokers() -> None:
     _, detail = sentence(one_down, up | ends, {"is_alive": False}, refused | ends)
     assert detail.endswith(
         "losing broker 3 too refuses acks=all on 4 partitions; if broker 1 or 3 fails too, the "
-        "controllers' quorum has no majority: partitions that it leads get no other leader, and no "
+        "controllers' quorum has no majority: what that broker leads gets no other leader, and no "
         "topic can be changed."
     )
     _, detail = sentence(one_down, refused | ends, {"is_alive": False}, refused | ends)
     assert detail.endswith(
         "losing broker 1 or 3 too refuses acks=all on 4 partitions, and the controllers' quorum "
-        "has no majority: partitions that it leads get no other leader, and no topic can be "
+        "has no majority: what that broker leads gets no other leader, and no topic can be "
         "changed."
     ), "what the same brokers do is said once"
     goes_on = up | {"ends_quorum_if_lost": False}

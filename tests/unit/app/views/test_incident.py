@@ -190,17 +190,17 @@ def test_the_topics_it_is_about_are_its_own_or_those_of_its_group() -> None:
 
 def test_its_sentence_says_when_it_began_and_ended() -> None:
     assert sentence(INCIDENT, at(2000), UTC) == (
-        "It began at 00:16:40, lasted 6 min, and was over at 00:22:40. 1 symptom."
+        "It began at 00:16:40, lasted 6 min; its alert was over at 00:22:40. 1 symptom."
     )
     outlived = replace(INCIDENT, symptoms=(replace(SYMPTOM, resolved_at=1420.0),))
     assert sentence(outlived, at(2000), UTC) == (
-        "It began at 00:16:40, lasted 6 min, and was over at 00:22:40. 1 symptom. "
+        "It began at 00:16:40, lasted 6 min; its alert was over at 00:22:40. 1 symptom. "
         "Its last symptom ended at 00:23:40."
     )
     assert [one.at for one in ends(outlived, ())] == [at(1000), at(1360)]
     mended = Incident(cause=replace(MENDED, state=State.RESOLVED, resolved_at=1360.0))
     assert sentence(mended, at(2000), UTC) == (
-        "It began at 00:16:40, lasted 3 min 20 s, and was over at 00:22:40. No symptom."
+        "It began at 00:16:40, lasted 3 min 20 s; its alert was over at 00:22:40. No symptom."
     )
     assert bars(mended, at(2000))["to"].to_list() == [at(1200)]
     open_one = Incident(cause=replace(CAUSE, state=State.FIRING, resolved_at=None))
@@ -380,7 +380,7 @@ def test_the_markdown_is_whole_and_takes_no_text_of_others_as_markup() -> None:
         *(INCIDENT, found, at(2000), "http://h/incident"), spacing=STEP / 2, at_risk=RISK, late=late
     )
     assert text.startswith("# Broker 2 is missing\n")
-    assert "It began at 00:16:40, lasted 6 min, and was over at 00:22:40." in text
+    assert "It began at 00:16:40, lasted 6 min; its alert was over at 00:22:40." in text
     assert "| 1970-01-01 00:16:50 | +10 s | symptom |" in text
     assert "| under-replicated | 0 | 54 | 1970-01-01 00:17:00 UTC | 12 |" in text.replace("\\", "")
     assert "| a|<i> | 3 s | 1 min 30 s | 1970-01-01 00:17:00 UTC |" in text.replace("\\", "")

@@ -130,3 +130,11 @@ def test_the_worst_come_first_and_what_is_unknown_is_nothing_new() -> None:
 def test_members_that_are_back_are_a_change() -> None:
     then = {LATE: Doing(Status.STOPPED, False, False)}
     assert changed(then, {LATE: Doing(Status.STOPPED, False, True)}) == [LATE]
+
+
+def test_a_lag_that_is_known_again_is_a_change_and_one_that_is_not_is_none() -> None:
+    known = Doing(Status.STOPPED, False, False)
+    unread = known._replace(is_lag_known=False)
+    assert changed({LATE: unread}, {LATE: known}) == [LATE]
+    assert changed({LATE: known}, {LATE: unread}) == []
+    assert changed({LATE: WELL}, {LATE: unread}) == [LATE]
