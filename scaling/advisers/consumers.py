@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from alerting.status.group_status import Status
-from alerting.status.phrases import compared_rates, duration, messages, plural, share
+from alerting.status.phrases import compared_rates, duration, plural, share
 from scaling.advice.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members
 from scaling.advice.model import (
     AdviceKind,
@@ -19,6 +19,7 @@ from scaling.advice.model import (
     Evidence,
     Recommendation,
 )
+from scaling.advisers.falling_behind import falling_behind, waits
 from scaling.advisers.group_evidence import (
     KEYS_UNREAD,
     advances,
@@ -130,7 +131,7 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
         kind,
         AdviceSeverity.ACT_NOW,
         Confidence.HIGH,
-        f"Nobody consumes and {_waiting(lag)}. {step}",
+        f"Nobody consumes and {waits(lag)}. {step}",
         current=0,
         proposed=before,
         unknown_reason=unknown,
@@ -166,7 +167,7 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
             AdviceSeverity.ACT_NOW,
             Confidence.MEDIUM,
             f"No partition advances: {plural(facts.members or 0, 'member')} made no commit for "
-            f"{duration(waited)} while {_waiting(lag)}. More consumers will not help: look "
+            f"{duration(waited)} while {waits(lag)}. More consumers will not help: look "
             "at what the handlers wait for.",
             evidence=evidence,
             caveats=(QUOTAS,),
@@ -256,7 +257,7 @@ def _more(facts: GroupFacts) -> Recommendation | None:
     """Say that more consumers seem needed; how many is not known without a capacity."""
     if not behind(facts):
         return None
-    members = facts.members or 0
+    members, flows = facts.members or 0, falling_behind(facts)
     larger = [n for n in useful_counts(facts) if n > members]
     steps = ", ".join(str(n) for n in larger[:4]) + (" …" if len(larger) > 4 else "")
     return _advice(
@@ -264,12 +265,13 @@ def _more(facts: GroupFacts) -> Recommendation | None:
         AdviceKind.ADD_CONSUMERS,
         AdviceSeverity.WATCH,
         Confidence.LOW,
-        f"{_what_falls_behind(facts)}: {_rates(facts)}. How many more consumers that takes "
-        f"is not known yet; the numbers that make a difference are {steps}.",
+        f"{flows.words()}. How many more consumers that takes is not known yet; the "
+        f"numbers that make a difference are {steps}.",
         current=facts.members or None,
         unknown_reason=NO_CAPACITY if facts.members else UNCOUNTED,
         evidence=(
             Evidence(name="next useful number of consumers", value=larger[0] if larger else None),
+            *flows.evidence,
             *flow(facts),
         ),
         caveats=(*of_other_members(facts), QUOTAS),
@@ -332,11 +334,6 @@ def _advice(
     )
 
 
-def _waiting(lag: int | None) -> str:
-    """Say how many messages wait."""
-    return f"{messages(lag)} wait" if lag is not None else "how much waits could not be read"
-
-
 def _worst(facts: GroupFacts, members: int) -> int:
     return worst_partitions(facts.subscribed, Assignor.of(facts.assignor), members)
 
@@ -344,18 +341,5 @@ def _worst(facts: GroupFacts, members: int) -> int:
 def _rates(facts: GroupFacts) -> str:
     numbers = facts.status.numbers
     if numbers.arrival_per_second is None or numbers.consumption_per_second is None:
-        return _waiting(numbers.lag)
+        return waits(numbers.lag)
     return compared_rates(numbers.arrival_per_second, numbers.consumption_per_second)
-
-
-_CLEARLY = 1.02
-"""So much more is more, however rates are rounded."""
-
-
-def _what_falls_behind(facts: GroupFacts) -> str:
-    """Say that more arrives than is consumed, or where, if that is so on some partitions only."""
-    numbers = facts.status.numbers
-    arrival, consumption = numbers.arrival_per_second, numbers.consumption_per_second
-    if arrival is None or consumption is None or arrival > _CLEARLY * consumption:
-        return "More arrives than is consumed"
-    return f"The group falls behind on {partition_names([part.status for part in behind(facts)])}"

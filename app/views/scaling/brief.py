@@ -31,7 +31,11 @@ _BY_KIND: Mapping[AdviceKind, Sequence[str]] = {
     AdviceKind.BLOCKED_PARTITION: ("no commit on {blocked partitions} for {no commit for}",),
     AdviceKind.BLOCKED_GROUP: ("no commit for {no commit for}, {waiting there} messages wait",),
     AdviceKind.HOT_PARTITION: _SHARE,
-    AdviceKind.ADD_CONSUMERS: ("{arrival} arrive, {consumption} consumed",),
+    AdviceKind.ADD_CONSUMERS: (
+        "{arrival there} arrive on {falls behind on}, {consumption there} consumed",
+        "{waiting there} messages wait on {falls behind on}",
+        "{arrival} arrive, {consumption} consumed",
+    ),
     AdviceKind.PARTITION_BOUND: (
         "busiest partition gets {busiest partition}, one consumer processes {capacity, lower end}",
         "{arrival} arrive, {consumption} consumed",

@@ -8,6 +8,7 @@ import pytest
 
 from alerting.status.group_status import Status
 from scaling.advice.model import AdviceKind, AdviceSeverity, CaveatLevel
+from scaling.advisers.falling_behind import FallingBehind
 from scaling.facts.group_facts import GroupFacts
 from tests.unit.alerting.status.scenarios import changed, constant, window
 from tests.unit.scaling.advisers.advising import WEEK, advice_on, evidence, facts, kinds, six
@@ -63,6 +64,19 @@ def test_a_group_that_falls_behind_in_a_part_says_where_and_nothing_of_the_whole
     assert advice.kind is AdviceKind.ADD_CONSUMERS
     assert advice.reason.startswith(f"The group falls behind on {part.topic}-{part.partition}: ")
     assert "More arrives than is consumed" not in advice.reason
+    there = evidence(advice)
+    assert there["falls behind on"] == f"{part.topic}-{part.partition}"
+    assert there["waiting there"] == part.numbers.lag
+    assert "95/s" not in advice.reason, "figures of the whole group would deny it"
+
+
+def test_rates_that_are_even_are_not_why_a_group_falls_behind() -> None:
+    even = FallingBehind("The group falls behind on t-1", 90.0, 92.0, 300, "t-1")
+    assert even.words() == "The group falls behind on t-1: 300 messages wait"
+    assert [one.name for one in even.evidence] == ["falls behind on", "waiting there"]
+    grows = even._replace(consumption=80.0)
+    assert grows.words() == "The group falls behind on t-1: 90/s arrive, 80/s consumed"
+    assert grows.evidence[-1].name == "consumption there"
 
 
 @pytest.mark.parametrize(
