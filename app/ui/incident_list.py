@@ -193,7 +193,8 @@ def items(
                 badge=badge_of(one),
                 what=what,
                 when=span(one, view),
-                why=" ".join(filter(None, (thin(bad), (lost or {}).get(cause.id)))),
+                # How much is lost in all stands first: what follows may be cut.
+                why=" ".join(filter(None, ((lost or {}).get(cause.id), thin(bad)))),
                 until=", ".join(notes),
                 # What to do about it was to be done while it lasted.
                 step=cause.step if one.ended_at is None else "",

@@ -111,7 +111,7 @@ def test_no_page_says_less_than_an_evaluation_did(view: View) -> None:
     found = said(at, [other, one])
     assert found == {one.cause.id: "At least 900 messages deleted unread since 00:16."}
     (row,) = items([one], at, lost=found)
-    assert row.why == f"{one.cause.detail} {found[one.cause.id]}"
+    assert row.why == f"{found[one.cause.id]} {one.cause.detail}"
 
 
 def test_what_was_lost_since_its_begin_is_more_than_an_evaluation_knows(view: View) -> None:
