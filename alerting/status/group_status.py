@@ -292,8 +292,9 @@ def _group_sentence(
             return f"{worst.reason.rstrip('.')} on {where}; {of_all} were rewound{missing}."
         case Status.LOSING_DATA:
             lost = {one.name: float(one.numbers.lost_messages or 0) for one in alike}
+            # Of a partition that was overtaken more than once the largest time counts.
             return (
-                f"{messages(numbers.lost_messages or 0)} lost to retention "
+                f"At least {messages(numbers.lost_messages or 0)} lost to retention "
                 f"{on_partitions(lost, len(deciding))}, in the last "
                 f"{duration(rules.window_seconds)} or since the last commit{missing}."
             )
