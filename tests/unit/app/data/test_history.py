@@ -58,7 +58,14 @@ def samples(**lags: int) -> pl.DataFrame:
     )
 
 
-def merged(past: pl.DataFrame, raw: pl.DataFrame, *, now: float = 3600, key: str = "1h") -> History:
+def merged(
+    past: pl.DataFrame,
+    raw: pl.DataFrame,
+    *,
+    now: float = 3600,
+    key: str = "1h",
+    course: pl.DataFrame | None = None,
+) -> History:
     return merge(
         past,
         raw,
@@ -67,6 +74,7 @@ def merged(past: pl.DataFrame, raw: pl.DataFrame, *, now: float = 3600, key: str
         chosen=RANGES[key],
         poll_seconds=5.0,
         now=START + timedelta(seconds=now),
+        course=course,
     )
 
 
@@ -137,16 +145,7 @@ def test_a_course_is_drawn_up_to_now_and_its_means_stay_unknown() -> None:
     )
 
     def ended(now: float, raw: pl.DataFrame, key: str = "1h") -> History:
-        return merge(
-            gold(1, 2),
-            raw,
-            keys=("group",),
-            measures=GROUP,
-            chosen=RANGES[key],
-            poll_seconds=5.0,
-            now=START + timedelta(seconds=now),
-            course=course,
-        )
+        return merged(gold(1, 2), raw, now=now, key=key, course=course)
 
     found = ended(140, samples())
     assert found.frame["lag"].to_list() == [1, 2, 8], "the highest of the minute that goes on"
