@@ -139,7 +139,9 @@ def test_losing_data_is_worse_than_everything_else() -> None:
 
     assert status.status is Status.LOSING_DATA
     assert status.numbers.lost_messages == 7
-    assert status.reason.startswith("At least 7 messages lost to retention on orders-1, 1 of 2 partitions")
+    assert status.reason.startswith(
+        "At least 7 messages lost to retention on orders-1, 1 of 2 partitions"
+    )
     assert "in the last 10 min or since the last commit" in status.reason
 
 
