@@ -25,7 +25,7 @@ st.set_page_config(
     page_title=None if _TITLED in st.session_state else "Headroom",
     page_icon=Path(__file__).with_name("icon.svg"),
     layout="wide",
-    initial_sidebar_state=280,
+    initial_sidebar_state=264,
 )
 try:
     settings = configuration.settings()
@@ -64,6 +64,9 @@ st.html(
     # A finger does not hover: icons for it would lie over headings for good. The arrows that open
     # the menu say what else is there.
     "@media (hover: none) {[data-testid='stElementToolbar'] {display: none}} "
+    # Tables and charts need the room that the margins of a text take.
+    "@media (min-width: 641px) {[data-testid='stMain'] [data-testid='stMainBlockContainer'] "
+    "{padding-left: 2.5rem; padding-right: 2.5rem}} "
     "@media (max-width: 640px) {[data-testid='stExpandSidebarButton']::after "
     "{content: 'Menu, cluster, time'; font-size: 0.9rem; white-space: nowrap} "
     "[data-testid='stMain'] [data-testid='stMainBlockContainer'] {padding-top: 3rem}}</style>"

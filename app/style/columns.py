@@ -64,7 +64,7 @@ _WORD_LETTER_PIXELS = 7
 """Of a letter with some to spare: what lacks a pixel breaks."""
 _NAMED_WIDTHS: Mapping[str, int] = {"small": 75, "medium": 200, "large": 400}
 """Streamlit's."""
-_ROOM = 1018
+_ROOM = 1104
 """Pixels that a table has beside the open menu in a window of 1,440 pixels."""
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-ROOM = 1018
+ROOM = 1104
 """Pixels that a table has beside the menu in a window of 1,440 pixels."""
 
 

@@ -32,7 +32,7 @@ from lake.storage.append import conform
 from lake.storage.store import Lake
 from tests.app import generated
 from tests.app.conftest import NOW
-from tests.app.figures import figure, metric, names
+from tests.app.figures import ROOM, figure, metric, names
 from tests.app.test_pages import calm, texts
 from tests.app.world import CLUSTER
 
@@ -70,8 +70,8 @@ def test_what_is_looked_up_of_groups_is_in_their_file_and_no_column_is_cut(
     widths = {name: column["width"] for name, column in columns.items() if "width" in column}
     shown = list(test.dataframe[0].value)
     # Windows of 1,280 and 1,440 pixels leave so much beside the menu.
-    assert sum(widths[one] for one in shown[: shown.index("advice") + 1]) <= 858
-    assert 1018 - 20 <= sum(widths[one] for one in shown) <= 1018
+    assert sum(widths[one] for one in shown[: shown.index("advice") + 1]) <= 944
+    assert ROOM - 20 <= sum(widths[one] for one in shown) <= ROOM
     assert "last five minutes" in columns["label"]["help"], "of what time a status is"
     assert shown[1:3] == ["label", "since"]
     assert shown.index("reason") < shown.index("advice") < shown.index("arrival_per_second")
