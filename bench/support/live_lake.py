@@ -36,6 +36,8 @@ from lake.storage.store import Lake
 from scaling.advice.advice_table import recommendation_frame, recommendation_rows
 from scaling.evaluate import evaluate
 
+GROUPS_OF_A_TOPIC, PARTITIONS_OF_A_TOPIC = 5, 25
+"""10,000 groups read 2,000 topics, of 50,000 partitions in all."""
 _MORE_CLUSTERS = 2
 _SMALLER = 10
 _INCIDENT_EVERY = 5
@@ -56,8 +58,9 @@ def live_lake(
 ) -> Iterator[tuple[Path, int]]:
     """Make a lake of three clusters and let it go on; yield its configuration and its alerts.
 
-    One cluster has all the groups, of 15 partitions of a topic of their own each, two more have a
-    tenth of it. There are ten minutes of polls, an hour by the minute and 30 days by the hour.
+    One cluster has all the groups, of 15 partitions each, five on a topic of 25 partitions; two
+    more have a tenth of it. There are ten minutes of polls, an hour by the minute and 30 days by
+    the hour.
 
     Args:
         folder: Where the lake and its configuration are made.
@@ -113,6 +116,8 @@ def _go_on(config: Path, groups: int, incident: bool, alerting: bool, parent: Co
             Workload(
                 groups=size,
                 cluster=cluster,
+                groups_of_a_topic=GROUPS_OF_A_TOPIC,
+                partitions_of_a_topic=PARTITIONS_OF_A_TOPIC,
                 idle_ratio=IDLE_RATIO,
                 start=ten_minutes_ago(),
                 delay_seconds=USUAL_DELAY_SECONDS,
@@ -156,7 +161,8 @@ def _write_history(lake: Lake, groups: int, now: datetime, *, grain: int, window
         {"window_start": [end - timedelta(seconds=grain * n) for n in range(windows)]}
     )
     of_groups = pl.DataFrame({"group": [f"team-{n // 50}.service-{n}" for n in range(groups)]})
-    of_topics = pl.DataFrame({"topic": [f"events.domain-{n}.v1" for n in range(groups)]})
+    topics = -(-groups // GROUPS_OF_A_TOPIC)
+    of_topics = pl.DataFrame({"topic": [f"events.domain-{n}.v1" for n in range(topics)]})
     series: tuple[tuple[Table, pl.DataFrame], ...] = (
         (GROUP_HISTORY, of_groups.join(times, how="cross")),
         (TOPIC_HISTORY, of_topics.join(times, how="cross")),

@@ -28,14 +28,16 @@ _POLLS = 40
 
 @dataclass(kw_only=True)
 class Workload:
-    """Consumer groups that each read a topic of their own.
+    """Consumer groups that each read partitions of one topic.
 
     A partition has a rate of its own, between nearly none and some hundred messages a second;
     consumers follow at a distance that wanders. Idle partitions get no message at all.
     """
 
     groups: int
-    partitions: int = 15
+    partitions: int = 15  # that each group reads
+    groups_of_a_topic: int = 1
+    partitions_of_a_topic: int | None = None  # None: as many as each of its groups reads
     cluster: str = CLUSTER
     idle_ratio: float = 0.0  # share of the partitions that are idle, in [0, 1]
     seed: int = 1
@@ -47,33 +49,47 @@ class Workload:
 
     def __post_init__(self) -> None:
         """Draw rates and first offsets."""
-        rows = self.groups * self.partitions
+        number = np.repeat(np.arange(self.groups), self.partitions)
+        topics = -(-self.groups // self.groups_of_a_topic)
+        each_topic = self.partitions_of_a_topic or self.partitions
+        # Groups of one topic begin at different partitions, so that all are read.
+        first = np.arange(self.groups) % self.groups_of_a_topic * each_topic
+        first //= self.groups_of_a_topic
+        partition = (np.tile(np.arange(self.partitions), self.groups) + first[number]) % each_topic
+        topic = number // self.groups_of_a_topic
+        self._read = topic * each_topic + partition  # which partition a row of a group is of
+        rows = topics * each_topic
         self._random = np.random.default_rng(self.seed)
         rates = np.exp(self._random.uniform(np.log(0.5), np.log(300), rows))
         self._active = self._random.random(rows) >= self.idle_ratio
         self._rates = np.where(self._active, rates, 0.0)
         self._end = self._random.integers(0, 50_000_000, rows)
         self._start = (self._end * self._random.uniform(0, 0.9, rows)).astype(np.int64)
-        self._committed = self._end.copy()
-        number = np.repeat(np.arange(self.groups), self.partitions)
+        self._committed = self._end[self._read]
         each = np.arange(self.groups)
         self._stopped = (
             each % self.stopped_every == 0 if self.stopped_every else np.zeros(self.groups, bool)
         )
-        partition = np.tile(np.arange(self.partitions, dtype=np.int32), self.groups)
-        self._delays = np.full(rows, self.delay_seconds)
+        self._delays = np.full(self._read.size, self.delay_seconds)
         if self.late_every:
             self._delays[number % self.late_every == 0] = 4 * INTERVAL_SECONDS
-        names = pl.DataFrame({"number": number, "partition": partition}).select(
+        place = np.tile(np.arange(self.partitions), self.groups)
+        names = pl.DataFrame({"number": number, "topic": topic, "partition": partition}).select(
             pl.format("team-{}.service-{}", pl.col("number") // 50, "number").alias("group"),
-            pl.format("events.domain-{}.v1", "number").alias("topic"),
-            "partition",
-            pl.Series("member_id", self._members(number, partition)),
+            pl.format("events.domain-{}.v1", "topic").alias("topic"),
+            pl.col("partition").cast(pl.Int32),
+            pl.Series("member_id", self._members(number, place)),
             pl.format("consumer-{}", "number").alias("client_id"),
             pl.format("/10.0.{}.{}", pl.col("number") // 250, pl.col("number") % 250).alias("host"),
         )
         self._offsets = names
-        self._partitions = names.select("topic", "partition").with_columns(
+        self._partitions = pl.DataFrame(
+            {
+                "topic": np.repeat(np.arange(topics), each_topic),
+                "partition": np.tile(np.arange(each_topic, dtype=np.int32), topics),
+            }
+        ).with_columns(
+            pl.format("events.domain-{}.v1", "topic").alias("topic"),
             pl.lit([1, 2, 3], pl.List(pl.Int32)).alias("replicas"),
             pl.lit([1, 2, 3], pl.List(pl.Int32)).alias("in_sync_replicas"),
             pl.lit(1, pl.Int32).alias("leader"),
@@ -82,9 +98,9 @@ class Workload:
         )
         self._groups = pl.DataFrame({"group": names["group"].unique(maintain_order=True)})
 
-    def _members(self, groups: np.ndarray, partitions: np.ndarray) -> list[str]:
+    def _members(self, groups: np.ndarray, places: np.ndarray) -> list[str]:
         """Return the member of each partition: Kafka's ids end in a random UUID."""
-        holders = list(zip(groups.tolist(), (partitions // 3).tolist(), strict=True))
+        holders = list(zip(groups.tolist(), (places // 3).tolist(), strict=True))
         ids = {holder: UUID(bytes=self._random.bytes(16)) for holder in dict.fromkeys(holders)}
         return [f"consumer-{holder[0]}-{ids[holder]}" for holder in holders]
 
@@ -104,13 +120,14 @@ class Workload:
         self._polls += 1
         self._end = self._end + self._random.poisson(self._rates * INTERVAL_SECONDS)
         behind = np.where(self._random.random(self.rows) < 0.3, 0, self._random.random(self.rows))
-        wanted = self._end - (behind * self._rates * self._delays).astype(np.int64)
+        end, rates = self._end[self._read], self._rates[self._read]
+        wanted = end - (behind * rates * self._delays).astype(np.int64)
         gone = self._stopped & (self._polls > _STOPPED_AFTER_POLLS)
         rows_gone = np.repeat(gone, self.partitions)
         wanted = np.where(rows_gone, self._committed, wanted)
         self._committed = np.maximum(self._committed, wanted)
-        lag = self._end - self._committed
-        late = lag / np.maximum(self._rates, 1e-9)
+        lag = end - self._committed
+        late = lag / np.maximum(rates, 1e-9)
         stamp = (
             pl.lit(self.cluster).alias("cluster"),
             pl.lit(at).cast(pl.Datetime("us", "UTC")).alias("observed_at"),
@@ -118,13 +135,13 @@ class Workload:
         )
         offsets = self._offsets.with_columns(
             pl.Series("committed", self._committed),
-            pl.Series("log_start", self._start),
-            pl.Series("log_end", self._end),
+            pl.Series("log_start", self._start[self._read]),
+            pl.Series("log_end", end),
             pl.Series("lag", lag),
             pl.lit(0, pl.Int64).alias("lost_messages"),
             pl.Series("time_lag_seconds", np.where(lag == 0, 0.0, late).round(3)),
             pl.when(pl.Series(lag) > 0).then(pl.lit("timeline")).alias("time_lag_source"),
-            pl.Series("last_stable", self._end),
+            pl.Series("last_stable", end),
             pl.lit(True).alias("is_subscribed"),
             *(
                 pl.when(~pl.Series(rows_gone)).then(pl.col(name)).alias(name)
@@ -144,7 +161,8 @@ class Workload:
             pl.Series("members", np.where(gone, 0, 5), dtype=pl.Int32),
             pl.lit("plain").alias("kind"),
         )
-        counts = {"group_offsets": self.rows, "partitions": self.rows, "groups": groups.height}
+        tables = {"group_offsets": offsets, "partitions": partitions, "groups": groups}
+        counts = {name: table.height for name, table in tables.items()}
         collections = pl.DataFrame(
             {"section": list(counts), "rows": list(counts.values())}
         ).with_columns(
@@ -152,12 +170,7 @@ class Workload:
             pl.lit("ok").alias("status"),
             pl.lit(INTERVAL_SECONDS).alias("interval_seconds"),
         )
-        frames = {
-            "group_offsets": offsets,
-            "partitions": partitions,
-            "groups": groups,
-            "collections": collections,
-        }
+        frames = {**tables, "collections": collections}
         return {name: frame.with_columns(*stamp) for name, frame in frames.items()}
 
 
