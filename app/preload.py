@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import pkgutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -30,6 +31,9 @@ async def preloaded(_: App) -> AsyncIterator[None]:
         if found.name.rpartition(".")[2] not in _SCRIPTS:
             import_module(found.name)
     import_module(_TABLE_STYLES)
+    # Streamlit asks once who called, at the first element drawn: that looks for the file of each
+    # module, and remembers it.
+    inspect.stack()
     gc.collect()
     gc.freeze()
     yield
