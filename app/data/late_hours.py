@@ -171,14 +171,16 @@ def by_group(rows: pl.DataFrame, objective: Callable[[str], float]) -> pl.DataFr
         ``whole_hours``, how many hours of that; ``worst_seconds`` and ``worst_at``;
         ``is_generated``, whether generated history is in it.
     """
-    names = rows["group"].unique().to_list()
+    names = rows["group"].unique()
     wanted = pl.DataFrame(
-        {"group": names, "objective_seconds": [objective(name) for name in names]},
-        schema={"group": pl.String, "objective_seconds": pl.Float64},
+        {"group": names, "objective_seconds": pl.Series(map(objective, names), dtype=pl.Float64)}
     )
-    late = rows.join(wanted, on="group").filter(
-        pl.col("time_lag_seconds_max") > pl.col("objective_seconds")
-    )
+    # A week has a million rows and more: they are not joined where all groups have one objective.
+    if wanted["objective_seconds"].n_unique() == 1:
+        known = rows.with_columns(pl.lit(wanted["objective_seconds"][0]).alias("objective_seconds"))
+    else:
+        known = rows.join(wanted, on="group")
+    late = known.filter(pl.col("time_lag_seconds_max") > pl.col("objective_seconds"))
     is_minute = pl.col("grain_seconds") == Grain.MINUTE.seconds
     minutes, hours = late.filter(is_minute), late.filter(~is_minute)
     # Of a week, the hours are many and those with minutes are few: no window over all rows.
