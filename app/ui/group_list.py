@@ -26,8 +26,6 @@ STATUS_WINDOW = (
 )
 """Why a status may differ from the rates beside it."""
 
-LOSES_NOW = "loses data now"
-
 NOT_NOW = "not now"
 """In how long a backlog is drained that is not, at the present rates: nobody knows of others."""
 
@@ -99,7 +97,9 @@ def loss(status: str, deadline: datetime | None, now: datetime) -> str:
         deadline: Its ``data_loss_at``.
         now: The present.
     """
-    return LOSES_NOW if status == Status.LOSING_DATA else incident_list.deadline(deadline, now)
+    if status == Status.LOSING_DATA:
+        return incident_list.LOSES_NOW
+    return incident_list.deadline(deadline, now)
 
 
 def with_known_rates(groups: pl.DataFrame, partitions: pl.DataFrame) -> pl.DataFrame:

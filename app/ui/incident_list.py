@@ -24,7 +24,14 @@ from app.ui.alert_list import (
     severity_style,
 )
 from app.ui.browser.items import Item, Target
-from app.ui.incidents import DEADLINE_SHOWN, Incident, last_end, mended_at, never_fired
+from app.ui.incidents import (
+    DEADLINE_SHOWN,
+    Incident,
+    last_end,
+    losing,
+    mended_at,
+    never_fired,
+)
 from app.ui.symptoms import (
     counted,
     lines_in_all,
@@ -33,6 +40,8 @@ from app.ui.symptoms import (
     symptoms_now,
     symptoms_of,
 )
+
+LOSES_NOW = "loses data now"
 
 
 def numbers(found: Sequence[Incident]) -> str:
@@ -67,7 +76,7 @@ def subject(labels: Mapping[str, str], page: str | None, what: str) -> Target:
     return Target(label=what, page=page or routes.ALERTS, parameters=named)
 
 
-def story(alert_id: str, label: str = "incident") -> Target:
+def story(alert_id: str, label: str) -> Target:
     """Return where the incident of an alert is told."""
     return Target(label=label, page=routes.INCIDENT, parameters={"alert": alert_id})
 
@@ -121,20 +130,27 @@ def deadline(at: datetime | None, now: datetime) -> str:
     return f"loses data {time_left((at - now).total_seconds())}"
 
 
-def loss(one: Incident, now: datetime, *, it: str = "") -> str:
-    """Say who loses data how soon: the cause itself, as ``it``, or the first that follows from it.
+def loss(one: Incident, now: datetime) -> str:
+    """Say how soon an incident loses data; nothing where that is not known, or far away."""
+    return LOSES_NOW if losing(one) else deadline(moment(one.cause.deadline), now)
 
-    Nothing where that is not known, or far away.
-    """
-    said = deadline(moment(one.cause.deadline), now)
-    who = it
-    if said and not {"group", "name"} & one.cause.labels.keys():
-        dated = [
-            each for each in one.symptoms if each.deadline is not None and "group" in each.labels
-        ]
-        first = min(dated, key=lambda each: each.deadline or 0.0, default=None)
-        who = it if first is None else first.labels["group"]
-    return " ".join(filter(None, (who, said))) if said else ""
+
+def loser(one: Incident) -> str:
+    """Return the group that loses data first, where the cause is about something else."""
+    if {"group", "name"} & one.cause.labels.keys():
+        return ""
+    found = losing(one) or [each for each in one.symptoms if each.deadline is not None]
+    of_groups = [each for each in found if "group" in each.labels]
+    first = min(of_groups, key=lambda each: each.deadline or 0.0, default=None)
+    return "" if first is None else first.labels["group"]
+
+
+def ahead(one: Incident, now: datetime) -> str:
+    """Say in a sentence who loses data how soon; nothing where that is not known, or far away."""
+    left, who = loss(one, now), loser(one)
+    if left == LOSES_NOW:
+        return f"{who or 'It'} {left}."
+    return f"At the present rates {who or 'it'} {left}." if left else ""
 
 
 def items(
@@ -162,6 +178,9 @@ def items(
         goes_on = one.ended_at is None
         by = (acknowledged or {}).get(cause.id)
         bad = how_bad(cause, is_over=not goes_on)
+        # Lists tell what there is now: an incident's page has what is over, too.
+        symptoms = (symptoms_now if goes_on else symptoms_in_all)(one)
+        told = f"incident, {symptoms}" if symptoms else "incident"
         target = subject(cause.labels, cause.page, what)
         cluster = cause.labels.get("cluster", view.cluster)
         if cluster != view.cluster and cluster not in view.sources_beside:
@@ -171,21 +190,23 @@ def items(
         # What recovers is not so any more, however short a while ago it was.
         interval = 0.0 if one.is_recovering else view.evaluated_every_seconds
         seen = "" if cause.state is State.RESOLVED else last_seen(at, view.now, view.zone, interval)
+        # A deadline is of what is so now.
+        until = loss(one, view.now) if goes_on and not seen else ""
         notes = [
             text
             for text, is_so in (
-                (seen or loss(one, view.now), one.ended_at is None),
+                (seen, goes_on),
+                (f"{loser(one)} loses data", bool(until and loser(one))),
                 (f"{SEVERITY_BADGE_STYLES[cause.severity].word} if it lasts", one.is_pending),
                 (f"in {view.place(cluster)}", cluster != view.cluster),
                 (f"{by.author} looks after it" if by else "", by is not None),
                 ("silenced", cause.id in silenced),
                 ("no data", cause.no_data_since is not None),
                 ("came back " + count(cause.flaps, "time"), cause.flaps > 0),
-                ("over", one.ended_at is not None),
             )
             if is_so and text
         ]
-        if cause.state is State.RESOLVED and one.ended_at is None:
+        if cause.state is State.RESOLVED and goes_on:
             notes.append(what_goes_on(one))
         rows.append(
             Item(
@@ -195,13 +216,13 @@ def items(
                 when=span(one, view),
                 # How much is lost in all stands first: what follows may be cut.
                 why=" ".join(filter(None, ((lost or {}).get(cause.id), thin(bad)))),
-                until=", ".join(notes),
+                note=", ".join(notes),
+                until=until,
                 # What to do about it was to be done while it lasted.
-                step=cause.step if one.ended_at is None else "",
+                step=cause.step if goes_on else "",
                 link=target,
-                links=[story(cause.id)] if stored else [],
-                # Lists tell what there is now: an incident's page has what is over, too.
-                more_label=(symptoms_now if goes_on else symptoms_in_all)(one),
+                links=[story(cause.id, told)] if stored else [],
+                more_label="" if stored else symptoms,
                 more=(lines_now if goes_on else lines_in_all)(one),
             )
         )

@@ -149,6 +149,15 @@ def _grouped(alerts: Sequence[Alert]) -> list[Incident]:
     )
 
 
+def losing(one: Incident) -> list[Alert]:
+    """Return the alerts of an incident that say of a group that it loses data now."""
+    return [
+        each
+        for each in (one.cause, *one.symptoms)
+        if each.check == LOSES_DATA and each.state is State.FIRING and not each.is_recovering
+    ]
+
+
 def in_order(found: Iterable[Incident], now: datetime) -> list[Incident]:
     """Return what is open in the order of lists: what somebody is to act on first.
 
@@ -173,10 +182,7 @@ def _urgency(one: Incident, now: datetime) -> tuple[int, int, bool, int, float, 
 
 def _loss(one: Incident, now: datetime) -> tuple[int, float]:
     """Rank what is lost now, what will be in how long, and the rest."""
-    if any(
-        each.check == LOSES_DATA and each.state is State.FIRING and not each.is_recovering
-        for each in (one.cause, *one.symptoms)
-    ):
+    if losing(one):
         return 0, 0.0
     left = math.inf if one.cause.deadline is None else one.cause.deadline - now.timestamp()
     # As it is written: rows do not change places with each poll.

@@ -149,9 +149,9 @@ def _told(says: Callable[[str], bool], seen: Viewer) -> bool:
 
 
 def _listed(seen: Viewer) -> str:
-    """Return what the lists of what is wrong now say."""
-    lists = seen.page.locator("ul.items:not([aria-label^='What is over'])")
-    return " ".join(lists.all_inner_texts())
+    """Return what the lists of what is wrong now name, folded rows too."""
+    named = seen.page.locator("ul.items:not([aria-label^='What is over']) .what")
+    return " ".join(named.all_text_contents())
 
 
 def _until(asked: dict[str, Callable[[], bool]]) -> dict[str, float]:

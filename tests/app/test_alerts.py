@@ -57,11 +57,13 @@ def test_alerts_are_grouped_by_cause(open_page: Open, alarmed: Path) -> None:
     assert any("under-replicated" in line for line in broker["more"])
     pending = [line for line in broker["more"] if line.endswith(" (pending)")]
     fire = len(broker["more"]) - len(pending)
-    assert broker["more_label"] == f"{count(fire, 'symptom')} now, and {len(pending)} pending"
+    (link,) = broker["links"]
+    said = f"{count(fire, 'symptom')} now, and {len(pending)} pending"
+    assert link["label"] == f"incident, {said}", "one link has the number of symptoms"
     (overview,) = (
         row for row in listed(open_page(alarmed)) if row["what"] == "Broker 2 is missing"
     )
-    assert overview["more_label"] == broker["more_label"], "one number on both pages"
+    assert overview["links"] == broker["links"], "one number on both pages"
     assert not any("under-replicated" in what for what in causes)
     assert all(row["step"] for row in causes.values())
     assert broker["link"]["href"].startswith("./brokers?cluster=demo&range=1h")
@@ -72,6 +74,23 @@ def test_alerts_are_grouped_by_cause(open_page: Open, alarmed: Path) -> None:
     (delivery,) = [one.value for one in test.dataframe if "waiting" in one.value]
     assert delivery["target"].to_list() == ["hook"]
     assert delivery["waiting"].to_list()[0] > 0
+
+
+def test_the_overview_sees_at_once_what_to_act_on_and_folds_the_rest(
+    open_page: Open, alarmed: Path
+) -> None:
+    (found,) = (
+        one
+        for one in (
+            json.loads(each.proto.json) for each in open_page(alarmed).get("bidi_component")
+        )
+        if "items" in one
+    )
+    seen, folded = found["items"][: found["seen"]], found["items"][found["seen"] :]
+    assert folded
+    assert found["fold"].startswith(f"{len(folded)} more: ")
+    assert not [row for row in folded if row["badge"]["colour"] == "red"]
+    assert len(seen) >= 4
 
 
 def test_causes_are_found_by_their_names_and_those_of_their_symptoms(
@@ -127,8 +146,8 @@ def test_an_alert_is_acknowledged(open_page: Open, alarmed: Path) -> None:
     test.button("FormSubmitter:acknowledge-Acknowledge").click().run()
     calm(test)
     (stock,) = (row for row in listed(test) if row["what"] == "stock misses its objective")
-    assert stock["until"].endswith(", ana looks after it")
-    assert re.search(r"loses data (within|in) [\d.]+\u00a0(min|h|d)", stock["until"])
+    assert stock["note"] == "ana looks after it"
+    assert re.fullmatch(r"loses data (within|in) [\d.]+\u00a0(min|h|d)", stock["until"])
     (one,) = store_of(alarmed).acknowledgements().values()
     assert one.author == "ana"
 

@@ -25,18 +25,29 @@ const row = (item, isOpen, isLine) => {
   const made = element("li", "item");
   made.dataset.id = item.id;
   if (item.is_chosen) made.setAttribute("aria-current", "true");
-  const badge = item.badge ? `badge ${item.badge.colour}` : "none";
-  made.append(element("span", badge, item.badge?.label));
   const what = element("span", "what");
   what.append(item.link ? link(item.link) : item.what);
-  made.append(what, element("span", "when quiet", item.when), element("span", "why", item.why));
-  const below = [element("span", "until", item.until), element("span", "step quiet", item.step)];
-  if (!isLine) made.append(...below);
-  if (!isLine && !item.links.length && !item.more.length) return made;
+  const said = element("span", "said");
+  said.append(what, " ", element("span", "why", item.why), " ");
+  said.append(element("span", "note quiet", item.note));
   const aside = element("span", "aside quiet", item.more_label);
   aside.append(...item.links.map(link));
   const list = element("ul", "more quiet");
   list.append(...item.more.map((text) => element("li", "", text)));
+  made.append(
+    element("span", item.badge ? `badge ${item.badge.colour}` : "", item.badge?.label),
+    said,
+    element("span", "until", item.until),
+    element("span", "when quiet", item.when),
+    element("span", "step quiet", item.step),
+    aside,
+    list,
+  );
+  if (isLine) {
+    made.classList.toggle("short", !item.until && item.badge?.colour !== "red");
+    // What is cut is whole where the pointer rests, too.
+    for (const part of made.querySelectorAll(".why, .step")) part.title = part.textContent;
+  } else if (!item.links.length && !item.more.length) return made;
   const toggle = element("button", "toggle");
   toggle.type = "button";
   toggle.setAttribute("aria-label", `All of ${item.what}`);
@@ -46,13 +57,19 @@ const row = (item, isOpen, isLine) => {
   };
   toggle.addEventListener("click", () => unfold(!made.classList.contains("open")));
   unfold(isOpen);
-  if (!isLine) {
-    made.append(toggle, aside, list);
-    return made;
-  }
-  const second = element("span", "second");
-  second.append(...below, aside);
-  made.append(toggle, second, list);
+  aside.before(toggle);
+  return made;
+};
+
+const foldOf = (list) => {
+  const made = element("li", "fold");
+  const button = element("button");
+  button.type = "button";
+  button.setAttribute("aria-expanded", "false");
+  button.addEventListener("click", () => {
+    button.setAttribute("aria-expanded", String(list.classList.toggle("unfolded")));
+  });
+  made.append(button);
   return made;
 };
 
@@ -64,14 +81,21 @@ export default function ({ data, parentElement }) {
     list.classList.toggle(`no-${name}`, data.items.every((item) => !item[name]));
   }
   const before = new Map([...list.children].map((child) => [child.dataset.id, child]));
-  const wanted = data.items.map((item) => {
+  const wanted = data.items.map((item, at) => {
     const said = JSON.stringify(item);
     const old = before.get(item.id);
     const isOpen = old?.classList.contains("open") ?? false;
     const made = old?.said === said ? old : row(item, isOpen, data.lines);
     made.said = said;
+    made.classList.toggle("folded", at >= data.seen);
     return made;
   });
-  const stays = wanted.length === before.size && wanted.every((one, at) => list.children[at] === one);
+  if (data.fold) {
+    const fold = list.querySelector(".fold") ?? foldOf(list);
+    fold.firstChild.textContent = data.fold;
+    wanted.splice(data.seen, 0, fold);
+  }
+  const now = [...list.children];
+  const stays = wanted.length === now.length && wanted.every((one, at) => now[at] === one);
   if (!stays) list.replaceChildren(...wanted);
 }

@@ -43,7 +43,8 @@ class Item:
         id: Tells rows apart; what is unfolded stays so while it is the same.
         badge: The status; None: such rows have none.
         when: Since when, or from when to when.
-        until: How long until it hurts.
+        note: What else is to be known of it, in a few words, such as who looks after it.
+        until: How long until it hurts: a deadline, and nothing else.
         link: Where the subject leads; its label is ``what``.
         links: Further links.
         more: Lines that are shown when the row is opened; ``more_label`` names them.
@@ -55,6 +56,7 @@ class Item:
     what: str
     when: str = ""
     why: str = ""
+    note: str = ""
     until: str = ""
     step: str = ""
     link: Target | None = None
@@ -71,6 +73,8 @@ def draw(
     key: str,
     alt: str,
     lines: bool = False,
+    folded: Sequence[Item] = (),
+    fold: str = "",
 ) -> None:
     """Draw rows; a click on a link leaves for its page.
 
@@ -80,9 +84,12 @@ def draw(
         key: The list's name on the page.
         alt: What it lists, for those who do not see it.
         lines: Whether each row is a line that can be opened, where the window is wide enough.
+        folded: Further rows, which are seen once the viewer unfolds them.
+        fold: The words that name these.
     """
-    rows = [_as_data(item, view) for item in items]
-    _component(key=key, data={"alt": alt, "lines": lines, "items": rows})
+    rows = [_as_data(item, view) for item in (*items, *folded)]
+    seen = {"seen": len(items), "fold": fold if folded else ""}
+    _component(key=key, data={"alt": alt, "lines": lines, "items": rows, **seen})
 
 
 def _as_data(item: Item, view: View) -> dict[str, Any]:
@@ -92,6 +99,7 @@ def _as_data(item: Item, view: View) -> dict[str, Any]:
         "what": item.what,
         "when": item.when,
         "why": item.why,
+        "note": item.note,
         "until": unbroken(item.until),
         "step": item.step,
         "link": None if item.link is None else _as_link(item.link, view),

@@ -19,7 +19,7 @@ from app.style.charts.base import ChartEvent
 from app.style.format import clock, count, duration, escape, thin
 from app.ui.alert_list import as_said, how_bad, moment, severity_style
 from app.ui.changes.events import Event, Sort
-from app.ui.incident_list import loss, or_before, timeline_rows, what_goes_on
+from app.ui.incident_list import ahead, or_before, timeline_rows, what_goes_on
 from app.ui.incidents import Incident, incidents, is_before, last_end, mended_at, never_fired
 from app.ui.symptoms import limited, symptoms_in_all
 from app.views.incident import lag, replication
@@ -321,9 +321,8 @@ def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
     goes = duration(now.timestamp() - cause.began_at)
     if cause.resolved_at is not None:
         return f"It began at {began}; the cause is {what_goes_on(incident)}. {said}"
-    left = loss(incident, now, it="it")
-    ahead = f" At the present rates {escape(left)}." if left else ""
-    return f"It began at {began} and has lasted {goes}. {said}{ahead}"
+    loses = escape(ahead(incident, now))
+    return f"It began at {began} and has lasted {goes}. {said} {loses}".rstrip()
 
 
 def markdown(

@@ -88,38 +88,39 @@ if len(view.clusters) > 1:
 
 stored = present.runs(view)
 beside = view_model.without_row(found, groups)
-if found:
-    seen, rest = view_model.shown(open_incidents.told(view, found))
-    lost = losses.said(view, [*seen, *rest])
-    for causes, key, alt in (
-        (seen, "overview-needs", "What needs somebody, the worst and most urgent first"),
-        (rest[:FOLDED], "overview-rest", "What needs somebody later"),
-    ):
-        if not causes:
-            continue
-        place = st.container() if causes is seen else st.expander(view_model.folded(rest))
-        with place:
-            items.draw(
-                incident_list.items(causes, view, lost=lost, stored=stored),
-                view=view,
-                lines=True,
-                key=key,
-                alt=alt,
-            )
-    if len(rest) > FOLDED:
-        routes.link(routes.ALERTS, f"All {len(found)} causes are on the page Alerts")
-elif not unreadable and not beside:
-    components.nothing(
-        "No group is late, no partition is at risk, no dead letter waits.", icon=":material/check:"
-    )
+# One below the other with little space, so that charts begin high.
+with st.container(gap="xxsmall"):
+    if found:
+        seen, rest = view_model.shown(open_incidents.told(view, found))
+        lost = losses.said(view, [*seen, *rest])
+        rows, folded = (
+            incident_list.items(causes, view, lost=lost, stored=stored)
+            for causes in (seen, rest[:FOLDED])
+        )
+        items.draw(
+            rows,
+            view=view,
+            lines=True,
+            folded=folded,
+            fold=view_model.folded(rest),
+            key="overview-needs",
+            alt="What needs somebody, the worst and most urgent first",
+        )
+        if len(rest) > FOLDED:
+            routes.link(routes.ALERTS, f"All {len(found)} causes are on the page Alerts")
+    elif not unreadable and not beside:
+        components.nothing(
+            "No group is late, no partition is at risk, no dead letter waits.",
+            icon=":material/check:",
+        )
 
-if beside:
-    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
-        st.caption("Counted above, without a row of its own:", width="content")
-        for group, why in beside[:LINKS_SHOWN]:
-            routes.link(routes.GROUP, escape(thin(f"{group} {why}")), {"group": group})
-        if len(beside) > LINKS_SHOWN:
-            routes.link(routes.GROUPS, f"{len(beside) - LINKS_SHOWN} more on Consumer groups")
+    if beside:
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            st.caption("Counted above, without a row of its own:", width="content")
+            for group, why in beside[:LINKS_SHOWN]:
+                routes.link(routes.GROUP, escape(thin(f"{group} {why}")), {"group": group})
+            if len(beside) > LINKS_SHOWN:
+                routes.link(routes.GROUPS, f"{len(beside) - LINKS_SHOWN} more on Consumer groups")
 
 whole = History(frame=history_queries.nothing_yet(CLUSTER), step_seconds=60)
 with components.guarded():

@@ -12,7 +12,7 @@ import polars as pl
 from alerting.status.model import Status
 from alerting.status.phrases import in_steps
 from app.style.format import clock, exact
-from app.ui import group_list, incident_list, routes
+from app.ui import incident_list, routes
 from app.ui.advice import advice_cards
 from app.ui.advice.overtaken import Known, Overtaken, is_folded
 from app.ui.browser.items import Item, Target
@@ -240,7 +240,7 @@ def last_given(given: pl.DataFrame, asked: str) -> datetime | None:
 
 
 def _until(deadline: datetime | None, now: datetime) -> str:
-    return group_list.LOSES_NOW if deadline == LOST else incident_list.deadline(deadline, now)
+    return incident_list.LOSES_NOW if deadline == LOST else incident_list.deadline(deadline, now)
 
 
 def _card_of(label: str, name: str) -> Target:

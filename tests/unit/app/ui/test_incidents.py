@@ -15,18 +15,15 @@ from alerting.rules.lifecycle import Alert, State, Told
 from alerting.rules.model import AlertSeverity
 from alerting.status.descriptions import SCALING_STEP, WAIT_STEP
 from app.data.context import View
-from app.style.format import unbroken
 from app.ui.alert_list import OVER_BADGE_STYLES, as_said
 from app.ui.incident_list import (
     badge_of,
-    deadline,
     items,
-    loss,
     numbers,
     span,
     timeline_rows,
 )
-from app.ui.incidents import Incident, between, in_order, incidents, of_rows, with_rows
+from app.ui.incidents import between, in_order, incidents, of_rows, with_rows
 from app.ui.symptoms import MOST_SYMPTOMS, limited
 from app.views.alerts.view_model import matching
 from app.views.report.view_model import incident_part
@@ -84,69 +81,19 @@ def test_an_incident_says_since_when_as_the_overview_does(
     assert span(found, replace(view, now=NOW)) == said
 
 
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [
-        pytest.param(None, "", id="not known"),
-        pytest.param(3600.0, "loses data in 1 h", id="later"),
-        pytest.param(89 * 60.0, "loses data in 1 h 20 min", id="as finely as it can be acted on"),
-        pytest.param(5 * 3600.0 + 25 * 60, "loses data in 5 h 20 min", id="to ten minutes"),
-        pytest.param(8 * 86400.0, "", id="far"),
-        pytest.param(200.0, "loses data within 5 min", id="soon"),
-        pytest.param(-5.0, "loses data within 5 min", id="over"),
-    ],
-)
-def test_how_long_until_messages_are_deleted(seconds: float | None, expected: str) -> None:
-    assert deadline(None if seconds is None else NOW + timedelta(seconds=seconds), NOW) == expected
-
-
-@pytest.mark.parametrize("hours", [0.0, 0.99, 1.99, 2.99, 23.9, 47.9, 167.9])
-def test_a_deadline_is_never_broken_within_its_time(view: View, hours: float) -> None:
-    due = NOW.timestamp() + hours * 3600
-    (found,) = incidents([alert("g", 1000.0, labels={"cluster": view.cluster}, deadline=due)])
-    (row,) = items([found], replace(view, now=NOW))
-    *_, time = unbroken(row.until).split(" ")
-    assert time[0].isdecimal() and len(row.until) <= 24
-
-
-def test_a_cause_that_is_no_group_says_whose_data_is_lost(view: View) -> None:
-    broker = alert("broker", 1000.0, deadline=2000.0 + 7200.0)
-    late, later = (
-        alert(
-            name, 1000.0, deadline=NOW.timestamp() + ahead, labels={"cluster": "c", "group": name}
-        )
-        for name, ahead in (("payments", 7200.0), ("audit", 9000.0))
-    )
-    assert loss(Incident(cause=broker, symptoms=(later, late)), NOW) == "payments loses data in 2 h"
-    assert loss(Incident(cause=late, symptoms=(later,)), NOW) == "loses data in 2 h"
-    assert loss(Incident(cause=alert("quiet", 1000.0), symptoms=()), NOW, it="it") == ""
-
-
 def test_an_alert_of_a_source_beside_the_clusters_names_its_kind(view: View) -> None:
     rabbit = RabbitMQSettings(name="eu", url="http://localhost:15672")
     settings = view.settings.model_copy(update={"rabbitmq": [rabbit]})
     given = [alert(name, 1000.0, labels={"cluster": name}) for name in ("eu", "west")]
     rows = items(incidents(given), replace(view, now=NOW, settings=settings))
-    assert {row.what: row.until for row in rows} == {"eu": "in RabbitMQ eu", "west": "in west"}
-
-
-def test_an_incident_has_its_deadline_once_while_it_goes_on(view: View) -> None:
-    ahead = 2000.0 + 7200.0
-    given = alert("g loses data soon", 1000.0, deadline=ahead)
-    over = alert("g lost data", 1000.0, ended=1500.0, deadline=ahead)
-    old = alert("not seen", 900.0, deadline=ahead, last_true_at=1000.0)
-    rows = items(incidents([given, over, old]), replace(view, now=NOW), acknowledged={})
-    until = {row.what: row.until for row in rows}
-    assert until["g loses data soon"] == "loses data in 2 h, in c"
-    assert until["g lost data"] == "in c, over"
-    assert until["not seen"].startswith("last seen ")
+    assert {row.what: row.note for row in rows} == {"eu": "in RabbitMQ eu", "west": "in west"}
 
 
 def test_what_may_never_fire_is_listed_as_pending(view: View) -> None:
     (found,) = incidents([alert("a", 1990.0, state=State.PENDING)])
     (row,) = items([found], replace(view, now=NOW))
     assert row.badge is not None
-    assert (row.badge.word, row.until) == ("pending", "watch if it lasts, in c")
+    assert (row.badge.word, row.note) == ("pending", "watch if it lasts, in c")
 
 
 def test_what_recovers_has_a_mark_of_its_own_and_no_number(view: View) -> None:
@@ -168,7 +115,7 @@ def test_what_recovers_has_a_mark_of_its_own_and_no_number(view: View) -> None:
         ("fires", "watch"),
         *(("mends", "recovering"), ("over", "recovering"), ("unsure", "pending")),
     ]
-    assert rows[1].until == "last seen 00:33, in c"
+    assert rows[1].note == "last seen 00:33, in c"
     assert numbers(found) == "Nothing needs you now, 1 to watch, 1 pending"
     assert numbers(found[1:2]) == "Nothing needs you now"
 
@@ -213,13 +160,9 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     listed = items(in_order(with_rows(of_store, rows), NOW), frame)
     assert items(in_order(of_rows(rows), NOW), frame) == listed
     assert [row.when for row in listed if " or before" in row.when] == ["00:23 or before"]
-    assert [row.until for row in listed] == [
-        *(
-            "in c",
-            "in c, over, its symptoms go on",
-            "loses data in 5 d, in c",
-            "watch if it lasts, in c",
-        )
+    assert [row.until for row in listed] == ["", "", "loses data in 5 d", ""]
+    assert [row.note for row in listed] == [
+        *("in c", "in c, over, its symptoms go on", "in c", "watch if it lasts, in c")
     ]
     lost = groups.with_columns(pl.lit("LOSING_DATA").alias("status"))
     dated = [replace(store[0], deadline=9000.0)]

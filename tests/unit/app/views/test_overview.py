@@ -81,6 +81,7 @@ def test_causes_come_first_with_their_symptoms_below_them(view: View) -> None:
     assert row.link is not None
     assert (row.link.page, row.link.parameters["group"]) == ("group", "cause")
     assert (row.more_label, row.more) == ("1 symptom now", ["symptom is late: why"])
+    assert not row.links, "no service keeps it"
 
 
 def test_clusters_are_counted_as_their_overviews_count() -> None:
@@ -104,7 +105,7 @@ def test_a_cause_that_is_over_says_so_and_is_no_trouble_of_its_group(view: View)
     for recovers, said in ((None, "go on"), (at(-60), "recover")):
         rows = alerts(given, symptom | {"recovering_since": recovers})
         (row,) = incident_list.items(listed(rows), at_start(view))
-        assert row.until == f"in c, over, its symptoms {said}"
+        assert row.note == f"in c, over, its symptoms {said}"
     assert open_alerts.about(alerts(given), "group", "a", at_start(view)) == []
 
 
@@ -142,16 +143,18 @@ def test_the_header_of_a_group_says_since_when_something_is_so(
 
 
 @pytest.mark.parametrize(
-    ("seconds", "until"),
+    ("seconds", "until", "note"),
     [
-        pytest.param(-30, "loses data in 1 h", id="so now"),
-        pytest.param(-61, "last seen 07:58", id="kept open, and not so now"),
+        pytest.param(-30, "loses data in 1 h", "in c", id="so now"),
+        pytest.param(-61, "", "last seen 07:58, in c", id="kept open, and not so now"),
     ],
 )
-def test_an_alert_that_is_only_kept_open_says_so(view: View, seconds: float, until: str) -> None:
+def test_an_alert_that_is_only_kept_open_says_so(
+    view: View, seconds: float, until: str, note: str
+) -> None:
     given = {"fingerprint": "a", "deadline_at": at(3600), "last_true_at": at(seconds)}
     (row,) = incident_list.items(listed(alerts(given)), at_start(view))
-    assert row.until == f"{until}, in c"
+    assert (row.until, row.note) == (until, note)
 
 
 def test_the_step_of_a_group_that_falls_behind_is_what_scaling_advises() -> None:
