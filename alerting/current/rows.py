@@ -119,7 +119,9 @@ def current_rows(
             _of(previous, RECENT_CHANGES), _of(previous, GROUP_STATUS), status, at
         ),
         GROUP_COURSE: group_course(_of(previous, GROUP_COURSE), status, at),
-        CLUSTER_COURSE: cluster_course(_of(previous, CLUSTER_COURSE), whole[CLUSTER_STATUS], at),
+        CLUSTER_COURSE: cluster_course(
+            _of(previous, CLUSTER_COURSE), whole[CLUSTER_STATUS], status, at
+        ),
     }
     for table, frame in followed.items():
         whole[table] = _whole(table, frame, frames)
