@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from alerting.checks.loss_deadline import (
     deleted_within_objective,
     next_loss,
-    next_losses,
-    retentions_of,
 )
 from alerting.checks.model import Check, CheckInput, CheckResult, check
 from alerting.inputs.windows import GroupKey
@@ -291,9 +289,8 @@ def idle_consumers(given: CheckInput) -> Iterable[CheckResult]:
 )
 def data_loss_deadline(given: CheckInput) -> Iterable[CheckResult]:
     """Return when retention will reach the first message that a group has not read."""
-    retentions = retentions_of(given.frames)
     for key, found in given.statuses.items():
-        loss = next_loss(next_losses(found, retentions))
+        loss = next_loss(given.losses[key.group])
         labels = _labels(key)
         if loss.partition is not None and loss.seconds is not None:
             part, left = loss.partition, loss.seconds

@@ -162,6 +162,9 @@ class NextLoss:
         )
 
 
+GroupLosses = Mapping[str, Mapping[str, NextLoss]]
+"""What retention deletes unread next, by group and topic; see ``next_losses``."""
+
 _NO_LOSS = NextLoss()
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from alerting.checks.loss_deadline import kept_by_topic
+from alerting.checks.loss_deadline import GroupLosses, kept_by_topic, next_losses, retentions_of
 from alerting.checks.retention_deadline import Retention
 from alerting.inputs.frames import Frames
 from alerting.inputs.sources import section_states
@@ -128,6 +128,12 @@ class CheckInput:
     def kept(self) -> Mapping[str, Retention]:
         """What each topic keeps."""
         return kept_by_topic(self.frames.last(TOPICS))
+
+    @cached_property
+    def losses(self) -> GroupLosses:
+        """What retention deletes next of what each group has not read."""
+        retentions = retentions_of(self.frames)
+        return {key.group: next_losses(found, retentions) for key, found in self.statuses.items()}
 
     @cached_property
     def partitions(self) -> pl.DataFrame:

@@ -9,11 +9,15 @@ from datetime import datetime
 
 import polars as pl
 
+from alerting.status.model import LATE
 from config.storage import COURSE_KEPT
 from lake.schemas.current import CLUSTER_COURSE, GROUP_COURSE
 
-GROUPS_FOLLOWED = 100
-"""Groups with the most waiting messages: charts of many groups name these first."""
+GROUPS_FOLLOWED = 1000
+"""The groups that are late, then those with the most waiting messages: people look at these.
+
+To write the course of each of ten thousand groups would slow down every evaluation.
+"""
 
 _OF_CLUSTER = (
     *("lag", "time_lag_seconds", "under_replicated", "under_min_isr", "offline"),
@@ -21,15 +25,30 @@ _OF_CLUSTER = (
 )
 
 
-def cluster_course(known: pl.DataFrame, status: pl.DataFrame, now: datetime) -> pl.DataFrame:
-    """Return the rows of ``cluster_course``.
+_LATE = pl.col("status").is_in([one.value for one in LATE])
+
+_LACKS_LAG = (
+    (pl.col("lag").is_null() | (pl.col("unknown_partitions") > 0)) & (pl.col("known_lag") > 0)
+).fill_null(value=False)
+"""Whether messages waited for a group that cannot be read in full now: a sum would look fallen."""
+
+
+def cluster_course(
+    known: pl.DataFrame, status: pl.DataFrame, groups: pl.DataFrame, now: datetime
+) -> pl.DataFrame:
+    """Return the rows of ``cluster_course``: the lag is null where that of a group lacks.
 
     Args:
         known: Its rows of the evaluation before.
         status: The row of ``cluster_status``.
+        groups: The rows of ``group_status``.
         now: The moment of this evaluation.
     """
     missing = pl.col("missing_brokers").list.len()
+    if not groups.filter(_LACKS_LAG).is_empty():
+        status = status.with_columns(
+            pl.lit(None).alias(name) for name in ("lag", "time_lag_seconds")
+        )
     rows = status.select(
         pl.col("newest_poll_at").alias("observed_at"),
         *_OF_CLUSTER,
@@ -43,7 +62,9 @@ def cluster_course(known: pl.DataFrame, status: pl.DataFrame, now: datetime) -> 
 
 
 def group_course(known: pl.DataFrame, status: pl.DataFrame, now: datetime) -> pl.DataFrame:
-    """Return the rows of ``group_course``: of the groups that are furthest behind.
+    """Return the rows of ``group_course``: of groups that are late, or furthest behind.
+
+    A group that cannot be read in full has none of this evaluation.
 
     Args:
         known: Its rows of the evaluation before.
@@ -52,7 +73,8 @@ def group_course(known: pl.DataFrame, status: pl.DataFrame, now: datetime) -> pl
     """
     rows = (
         status.drop_nulls(["lag", "observed_at"])
-        .top_k(GROUPS_FOLLOWED, by="lag")
+        .filter(~_LACKS_LAG)
+        .top_k(GROUPS_FOLLOWED, by=[_LATE, pl.col("lag")])
         .select("observed_at", "group", "lag", "time_lag_seconds", "members")
     )
     return _followed(known, rows, GROUP_COURSE.polars_schema, ("group",), now)
@@ -69,8 +91,7 @@ def _followed(
     typed = rows.drop_nulls("observed_at").select(
         pl.col(name).cast(schema[name]) for name in rows.columns
     )
-    return (
-        pl.concat([known.select(typed.columns), typed])
-        .filter(pl.col("observed_at") >= now - COURSE_KEPT)
-        .unique(["observed_at", *key], keep="last", maintain_order=True)
-    )
+    before = known.select(typed.columns).filter(pl.col("observed_at") >= now - COURSE_KEPT)
+    # A poll that is evaluated twice is one point, as it was last said.
+    moment = ["observed_at", *key]
+    return pl.concat([before.join(typed, on=moment, how="anti", maintain_order="left"), typed])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import polars as pl
 
-from alerting.checks.loss_deadline import NextLoss, next_loss, next_losses, retentions_of
+from alerting.checks.loss_deadline import GroupLosses, NextLoss, next_loss
 from alerting.checks.retention_deadline import DeadlineState
 from alerting.evaluate.evaluation import ClusterEvaluation
 from alerting.inputs.frames import Frames
@@ -38,18 +38,9 @@ _FLOW = (
 _DATED = ("status", "since", "since_at_least")
 _STATUS = ("status", "reason", "since", "since_at_least", "is_lasting")
 
-GroupLosses = Mapping[str, Mapping[str, NextLoss]]
-"""What retention deletes unread next, by group and topic; see ``next_losses``."""
-
-
-def group_losses(found: ClusterEvaluation) -> GroupLosses:
-    """Return what retention deletes next of what each group has not read."""
-    retentions = retentions_of(found.frames)
-    return {key.group: next_losses(status, retentions) for key, status in found.statuses.items()}
-
 
 def group_rows(
-    found: ClusterEvaluation, lag: pl.DataFrame, losses: GroupLosses, previous: pl.DataFrame | None
+    found: ClusterEvaluation, lag: pl.DataFrame, previous: pl.DataFrame | None
 ) -> pl.DataFrame:
     """Return the rows of ``group_status``."""
     frames = found.frames
@@ -63,7 +54,7 @@ def group_rows(
                 *_status(status),
                 *_flow(status.numbers),
                 status.unknown_partitions,
-                *_loss(next_loss(losses.get(key.group, {})), frames.now),
+                *_loss(next_loss(found.losses.get(key.group, {})), frames.now),
             )
             for key, status in (_unread(frames) | dict(found.statuses)).items()
         ),

@@ -13,7 +13,6 @@ from alerting.current.cluster import broker_rows, cluster_row, risk_rows
 from alerting.current.course import cluster_course, group_course
 from alerting.current.dead_letters import with_deletion
 from alerting.current.groups import (
-    group_losses,
     group_rows,
     partition_lag,
     partition_rows,
@@ -88,11 +87,10 @@ def current_rows(
     if _is_without_kafka(found, previous):
         return _rows_without_kafka(frames, alerts)
     lag = partition_lag(found)
-    losses = group_losses(found)
-    groups = group_rows(found, lag, losses, previous.get(GROUP_STATUS))
+    groups = group_rows(found, lag, previous.get(GROUP_STATUS))
     partitions = newest_partitions(frames)
     readers = with_silent_readers(
-        reader_rows(lag, losses, frames.now), groups, previous.get(READERS)
+        reader_rows(lag, found.losses, frames.now), groups, previous.get(READERS)
     )
     topics = topic_rows(frames, partitions, readers)
     brokers = broker_rows(frames, partitions)
@@ -119,7 +117,9 @@ def current_rows(
             _of(previous, RECENT_CHANGES), _of(previous, GROUP_STATUS), status, at
         ),
         GROUP_COURSE: group_course(_of(previous, GROUP_COURSE), status, at),
-        CLUSTER_COURSE: cluster_course(_of(previous, CLUSTER_COURSE), whole[CLUSTER_STATUS], at),
+        CLUSTER_COURSE: cluster_course(
+            _of(previous, CLUSTER_COURSE), whole[CLUSTER_STATUS], status, at
+        ),
     }
     for table, frame in followed.items():
         whole[table] = _whole(table, frame, frames)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from alerting.checks.loss_deadline import GroupLosses
+from alerting.checks.model import CheckInput
 from alerting.evaluate.observations import CheckedCluster, evaluate_cluster, observe
 from alerting.evaluate.status_history import GroupMemory
 from alerting.evaluate.watched import Watched, watched, with_begins
@@ -36,6 +38,7 @@ class ClusterEvaluation:
     frames: Frames
     statuses: Mapping[GroupKey, GroupStatus]
     clear_partitions: pl.DataFrame
+    losses: GroupLosses
     seen: CheckedCluster
     before: Watched | None = None
 
@@ -93,14 +96,15 @@ class ClusterEvaluator:
 
     def evaluate_frames(self, frames: Frames, left_out: Collection[str] = ()) -> ClusterEvaluation:
         """Evaluate rows that were read already, but for some checks; the memory takes them over."""
-        statuses = self._memory.statuses(frames)
-        seen = observe(frames, classify=lambda _: statuses, unasked=left_out)
+        given = CheckInput(frames=frames, classify=self._memory.statuses)
+        seen = observe(given, unasked=left_out)
         before = self._watched.get(frames.cluster)
         self._watched[frames.cluster] = watched(frames, seen)
         return ClusterEvaluation(
             frames=frames,
-            statuses=statuses,
+            statuses=given.statuses,
             clear_partitions=self._memory.clear_partitions(frames.cluster),
+            losses=given.losses,
             seen=seen,
             before=before,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -17,9 +17,6 @@ from alerting.rules.model import Evaluation, Rule, evaluate
 from alerting.status.model import GroupStatus
 from lake.schemas.model import Table
 from lake.schemas.tables import COLLECTIONS, GROUPS
-
-Classifier = Callable[[Frames], Mapping[GroupKey, GroupStatus]]
-"""Rows of one cluster to what each of its groups is doing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,20 +43,15 @@ def group_observations(
 
 
 def observe(
-    frames: Frames,
-    classify: Classifier,
-    only: str | None = None,
-    unasked: Collection[str] = (),
+    given: CheckInput, only: str | None = None, unasked: Collection[str] = ()
 ) -> CheckedCluster:
     """Look at everything that is known of one cluster.
 
     Args:
-        frames: Its rows.
-        classify: What gives the status of groups.
+        given: What is known of it.
         only: The one check that is of interest; the others are passed over.
         unasked: Checks whose values nobody compares; only what is not known of them is said.
     """
-    given = CheckInput(frames=frames, classify=classify)
     has_no_data = any(
         (seen.value or 0.0) > STALE_INTERVALS
         for seen in CHECKS["nothing_collected"].evaluate(given)
@@ -77,7 +69,7 @@ def observe(
             continue
         for table in check.sources:
             if table.name not in missing:
-                missing[table.name] = list(no_data(frames, table, given.sections))
+                missing[table.name] = list(no_data(given.frames, table, given.sections))
             for one in missing[table.name]:
                 labels = _labels(given, check, one)
                 if one.since is None:

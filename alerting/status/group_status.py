@@ -6,9 +6,10 @@ a pause is normal; an unknown value is neither zero nor fine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from statistics import median
+from typing import TypeVar
 
 from alerting.status.classify import Peers, classify, numbers_of
 from alerting.status.features import Measurement, measure
@@ -44,12 +45,14 @@ __all__ = [
     "Sample",
     "Status",
     "StatusRules",
+    "complete_sum",
     "group_status",
     "partition_status",
 ]
 
 
 _NO_PEERS = Peers()
+_Number = TypeVar("_Number", int, float)
 
 
 def partition_status(
@@ -220,9 +223,9 @@ def _totals(decisions: Sequence[PartitionStatus], worst: PartitionStatus) -> Lag
     moving = [
         decision.numbers for decision in decisions if decision.subscribed and decision.decides
     ]
-    arrival = _sum([row.arrival_per_second for row in moving])
-    consumption = _sum([row.consumption_per_second for row in moving])
-    growth = _sum([row.growth_per_second for row in moving])
+    arrival = complete_sum([row.arrival_per_second for row in moving])
+    consumption = complete_sum([row.consumption_per_second for row in moving])
+    growth = complete_sum([row.growth_per_second for row in moving])
     drains = [row.drain_seconds for row in rows if row.drain_seconds is not None]
     return replace(
         worst.numbers,
@@ -236,9 +239,11 @@ def _totals(decisions: Sequence[PartitionStatus], worst: PartitionStatus) -> Lag
     )
 
 
-def _sum(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known and len(known) == len(values) else None
+def complete_sum(values: Iterable[_Number | None]) -> _Number | None:
+    """Return the sum; None where a value is unknown, or there is none."""
+    found = list(values)
+    known = [value for value in found if value is not None]
+    return sum(known) if known and len(known) == len(found) else None
 
 
 def _group_sentence(

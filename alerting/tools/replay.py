@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from alerting.checks.model import CheckInput
 from alerting.evaluate.observations import evaluate_cluster, observe
 from alerting.evaluate.status_history import GroupMemory
 from alerting.inputs.frames import Frames
@@ -103,7 +104,7 @@ def replay(
         end = min(start + _BATCH_SECONDS, last)
         rows = read_range(lake, cluster, start, end, first)
         for now in moments(rows, start, end, interval_seconds, is_last=end == last):
-            seen = observe(at(rows, now), classify=memory.statuses)
+            seen = observe(CheckInput(frames=at(rows, now), classify=memory.statuses))
             recorder.take(evaluate_cluster(rules, seen, cluster), now)
             progress((now - first) / max(1.0, last - first))
         if end == last:

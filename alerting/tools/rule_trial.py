@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from alerting.checks.model import CheckInput
 from alerting.evaluate.observations import evaluate_cluster, observe
 from alerting.evaluate.status_history import GroupMemory
 from alerting.inputs.lake_rows import at, read_range
@@ -47,7 +48,7 @@ def try_rule(
     memory = GroupMemory(lake, objective)
     points: list[tuple[float, str, float | None]] = []
     for now in moments(rows, first, last, interval_seconds):
-        seen = observe(at(rows, now), memory.statuses, rule.check)
+        seen = observe(CheckInput(frames=at(rows, now), classify=memory.statuses), rule.check)
         recorder.take(evaluate_cluster([rule], seen, cluster), now)
         points += [
             (now, thing(dict(one.labels)), one.value)

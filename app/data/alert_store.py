@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ _LOOK_AGAIN_SECONDS = 2.0
 
 
 class VisibleAlerts:
-    """Alerts, silences and deliveries, as far as the viewer's roles show them.
+    """Alerts, silences and deliveries, as far as the viewer's roles show them, for one page.
 
     Attributes:
         is_cut: Whether a time was asked for that has more alerts than are read at once.
@@ -41,7 +42,7 @@ class VisibleAlerts:
 
     def alerts(self) -> dict[str, Alert]:
         """Return the alerts that live, and those resolved not long ago, by fingerprint."""
-        return {one.fingerprint: one for one in self._shown(self._store.alerts().values())}
+        return {one.fingerprint: one for one in self._shown(self._live)}
 
     def alert(self, id_: str) -> Alert | None:
         """Return an alert by its identity; None where there is none that the viewer may see."""
@@ -71,13 +72,17 @@ class VisibleAlerts:
         )
         live = (
             one
-            for one in self._store.alerts().values()
+            for one in self._live
             if (clusters is None or one.labels.get("cluster", clusters[0]) in clusters)
             and one.started_at <= until
             and (one.resolved_at is None or one.resolved_at >= since)
         )
         found = {one.id: one for one in chain(chain.from_iterable(ended), live)}
         return self._shown(found.values())
+
+    @cached_property
+    def _live(self) -> list[Alert]:
+        return list(self._store.alerts().values())
 
     def _newest(self, since: float, cluster: str | None, **asked: Any) -> list[Alert]:
         found = self._store.history(since, cluster, limit=MOST_ALERTS + 1, **asked)

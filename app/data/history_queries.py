@@ -190,8 +190,25 @@ def cluster_history(view: View) -> History:
 def group_history(view: View, groups: Sequence[str]) -> History:
     """Return the history of some groups; see ``app.data.history.GROUP``.
 
-    That of one alone ends with its samples, as that of its partitions does.
+    That of one alone ends with its samples where the last evaluations tell too little of it.
     """
+    raw = _raw_groups(view, groups)
+    gold = history(view, GROUP_HISTORY, "group", groups)
+    named = _last(view, GROUP_COURSE).filter(pl.col("group").is_in(list(groups)))
+    last = recent_samples.point(named, GROUP, "group")
+    is_one_alone = len(groups) == 1 and _is_cut(view, gold, last)
+    newest = raw if is_one_alone else _late(view, gold, raw)
+    return _merged(view, gold, newest, ("group",), GROUP, last)
+
+
+def group_rates(view: View, group: str) -> History:
+    """Return the same of one group up to its last full minute, with the rates of that."""
+    gold = history(view, GROUP_HISTORY, "group", [group])
+    return _merged(view, gold, _raw_groups(view, [group]), ("group",), GROUP)
+
+
+def _raw_groups(view: View, groups: Sequence[str]) -> Callable[[timedelta], pl.DataFrame]:
+    """Return how the samples of some groups are read."""
 
     def raw(length: timedelta) -> pl.DataFrame:
         offsets, members = (
@@ -199,11 +216,7 @@ def group_history(view: View, groups: Sequence[str]) -> History:
         )
         return recent_samples.of_groups(offsets, members, view.interval_seconds)
 
-    gold = history(view, GROUP_HISTORY, "group", groups)
-    newest = raw if len(groups) == 1 else _late(view, gold, raw)
-    named = _last(view, GROUP_COURSE).filter(pl.col("group").is_in(list(groups)))
-    last = recent_samples.point(named, GROUP, "group")
-    return _merged(view, gold, newest, ("group",), GROUP, last)
+    return raw
 
 
 def partition_history(view: View, group: str) -> History:
@@ -260,6 +273,17 @@ def _last(view: View, course: Table) -> pl.DataFrame:
         with suppress(LakeError):  # a history without its end is better than none
             return present.rows(view, course)
     return course.empty
+
+
+def _is_cut(view: View, gold: pl.DataFrame, last: pl.DataFrame) -> bool:
+    """Return whether there is a hole between history and what the last evaluations found."""
+    if lags(view, gold):
+        return True
+    end = gold["window_start"].max() if view.range.grain is Grain.MINUTE else None
+    if not isinstance(end, datetime):
+        return False  # by the hour, samples are not drawn
+    begin = last[TIME].min()
+    return (begin if isinstance(begin, datetime) else view.until) >= end + 2 * _MINUTE
 
 
 def _samples(

@@ -100,21 +100,22 @@ def between(
     each page, whatever time the page is of.
 
     Args:
-        alerts_of: Returns the alerts between two moments.
+        alerts_of: Returns the alerts between two moments; each time is asked for once.
         since: The first moment, in Unix seconds.
         until: The last one.
     """
     known: dict[str, Alert] = {}
-    first, last = since, until
-    while True:
-        known |= {one.id: one for one in alerts_of(first, last)}
+    found: list[Incident] = []
+    first, last, asked = since, until, [(since, until)]
+    while asked:
+        known |= {one.id: one for times in asked for one in alerts_of(*times)}
         found = [one for one in incidents(known.values()) if one.overlaps(since, until)]
         begins = [each.began_at for one in found for each in (one.cause, *one.symptoms)]
         ends = [LAST_MOMENT if one.ended_at is None else one.ended_at for one in found]
-        wider = min([first, *begins]), max([last, *ends])
-        if wider == (first, last):
-            return found
-        first, last = wider
+        begin, end = min([first, *begins]), max([last, *ends])
+        beside = ((begin, first), (last, end))
+        first, last, asked = begin, end, [times for times in beside if times[0] < times[1]]
+    return found
 
 
 def incidents(alerts: Iterable[Alert]) -> list[Incident]:

@@ -257,7 +257,10 @@ CLUSTER_COURSE = _current(
     topics="int",
     groups="int",
 )
-"""What ``cluster_status`` said in the last minutes, a row an evaluation, in order of time."""
+"""What ``cluster_status`` said in the last minutes, a row an evaluation, in order of time.
+
+While a group that messages waited for cannot be read in full, lag and time lag are null.
+"""
 
 GROUP_COURSE = _current(
     "group_course",
@@ -266,7 +269,10 @@ GROUP_COURSE = _current(
     time_lag_seconds="double",
     members="int",
 )
-"""The same of the groups with the most waiting messages. A lag that is unknown has no row."""
+"""The same of the groups that are late or have the most waiting messages.
+
+A group that cannot be read in full has no row.
+"""
 
 CHANGED_ADVICE = replace(
     RECOMMENDATIONS,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from alerting.status.group_status import Status
-from alerting.status.phrases import compared_rates, duration, plural, share
+from alerting.status.group_status import Status, complete_sum
+from alerting.status.phrases import duration, plural, share
 from scaling.advice.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members
 from scaling.advice.model import (
     AdviceKind,
@@ -152,8 +152,7 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
     waited = worst.status.numbers.without_commit_seconds or 0.0
     advancing = [part for part in facts.partitions if advances(part.status)]
     where = partition_names([part.status for part in stalled])
-    lags = [part.status.numbers.lag for part in stalled]
-    lag = None if None in lags else sum(filter(None, lags))
+    lag = complete_sum([part.status.numbers.lag for part in stalled])
     evidence = (
         Evidence(name="blocked partitions", value=where),
         Evidence(name="partitions that advance", value=len(advancing)),
@@ -237,18 +236,22 @@ def _bound(facts: GroupFacts) -> Recommendation | None:
     most = most_members(partitions, Assignor.of(facts.assignor))
     if facts.members < most:
         return None
+    flows = falling_behind(facts)
     return _advice(
         facts,
         AdviceKind.PARTITION_BOUND,
         AdviceSeverity.WATCH,
         Confidence.HIGH,
-        f"Every partition has its own consumer already, and the group still falls behind: "
-        f"{_rates(facts)}. More consumers will not help: make the handler faster, or give the "
-        "topic more partitions.",
+        f"{flows.words()}. Every partition has its own consumer already, so more consumers will "
+        "not help: make the handler faster, or give the topic more partitions.",
         quantity="partitions",
         current=sum(partitions.values()),
         unknown_reason=NO_CAPACITY,
-        evidence=(Evidence(name="most useful consumers", value=most), *flow(facts)),
+        evidence=(
+            Evidence(name="most useful consumers", value=most),
+            *flows.evidence,
+            *flow(facts),
+        ),
         caveats=(*of_more_partitions(facts), QUOTAS),
     )
 
@@ -336,10 +339,3 @@ def _advice(
 
 def _worst(facts: GroupFacts, members: int) -> int:
     return worst_partitions(facts.subscribed, Assignor.of(facts.assignor), members)
-
-
-def _rates(facts: GroupFacts) -> str:
-    numbers = facts.status.numbers
-    if numbers.arrival_per_second is None or numbers.consumption_per_second is None:
-        return waits(numbers.lag)
-    return compared_rates(numbers.arrival_per_second, numbers.consumption_per_second)

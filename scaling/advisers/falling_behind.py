@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
+from alerting.status.group_status import complete_sum
 from alerting.status.phrases import compared_rates, messages
 from scaling.advice.model import Evidence
 from scaling.advisers.group_evidence import behind, partition_names
@@ -64,12 +64,11 @@ def falling_behind(facts: GroupFacts) -> FallingBehind:
     parts = [part.status for part in behind(facts)]
     where = partition_names(parts)
     known = [part.numbers for part in parts]
-    lag = _sum(one.lag for one in known)
     return FallingBehind(
         f"The group falls behind on {where}",
-        _sum(one.arrival_per_second for one in known),
-        _sum(one.consumption_per_second for one in known),
-        None if lag is None else int(lag),
+        complete_sum(one.arrival_per_second for one in known),
+        complete_sum(one.consumption_per_second for one in known),
+        complete_sum(one.lag for one in known),
         where,
     )
 
@@ -77,8 +76,3 @@ def falling_behind(facts: GroupFacts) -> FallingBehind:
 def waits(lag: int | None) -> str:
     """Say how many messages wait."""
     return f"{messages(lag)} wait" if lag is not None else "how much waits could not be read"
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    found = list(values)
-    return None if None in found else sum(filter(None, found))

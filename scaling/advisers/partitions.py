@@ -13,6 +13,7 @@ from math import ceil
 from typing import Unpack
 
 from alerting.current.skew import Skew, skew
+from alerting.status.group_status import complete_sum
 from alerting.status.phrases import plural, rate, share
 from scaling.advice.caveats import of_topic_partitions
 from scaling.advice.config_snippets import add_partitions, kafka_topic, terraform_topic
@@ -44,7 +45,7 @@ _MORE_TRIES = 4
 
 def partition_advice(facts: TopicFacts) -> Recommendation | None:
     """Return advice on a topic's partitions; None where they are enough or nothing is known."""
-    arrival = _total(facts)
+    arrival = complete_sum(facts.rates.values())
     reader = _slowest(facts)
     if facts.partitions < 1 or arrival is None:
         return None
@@ -145,7 +146,7 @@ def _hot_key(facts: TopicFacts, reader: Reader, key: float) -> Recommendation:
         f"of {reader.group} may get: {share(UTILISATION)} of the {rate(capacity)} that it "
         "processes at least. Neither more partitions nor more consumers help: split the key, "
         "batch, or make the handler faster.",
-        _total(facts),
+        complete_sum(facts.rates.values()),
         reader,
     )
 
@@ -168,7 +169,7 @@ def _hot_partition(
             else "If one key makes it hot, neither partitions nor consumers help; if several do, "
             f"{2 * facts.partitions} partitions would split it."
         ),
-        _total(facts),
+        complete_sum(facts.rates.values()),
         reader,
         proposed=2 * facts.partitions if known else None,
         unknown_reason=None if known else "whether one key makes it hot: keys are not read",
@@ -217,12 +218,6 @@ def _advice(
         subject_kind=Subject.TOPIC,
         **details,
     )
-
-
-def _total(facts: TopicFacts) -> float | None:
-    rates = list(facts.rates.values())
-    known = [one for one in rates if one is not None]
-    return sum(known) if rates and len(known) == len(rates) else None
 
 
 def _slowest(facts: TopicFacts) -> Reader | None:

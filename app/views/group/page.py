@@ -301,16 +301,17 @@ with components.guarded():
                     note=" ".join(filter(None, (most, end_of(view, partitions)))),
                 )
         with components.section("Arriving and consumed", is_folded=view.is_phone):
+            rates = history_queries.group_rates(view, group)
             components.chart(
                 columns_chart(
-                    history.frame,
+                    rates.frame,
                     [
                         Line(column="arrival_per_second", name="arriving"),
                         Line(column="consumption_per_second", name="consumed"),
                     ],
                     axis=axis,
                     palette=view.palette,
-                    step_seconds=history.step_seconds,
+                    step_seconds=rates.step_seconds,
                     y_title="messages a second",
                     height=low + 30,
                     band=seasons.band(usual["arrival_per_second"], view),
@@ -321,7 +322,7 @@ with components.guarded():
                 ),
                 key="group-flow",
                 alt=f"Messages a second that arrive for {group} and that it consumes, over time",
-                note=note_of(view, history),
+                note=note_of(view, rates),
             )
             seasons.draw_changes(view, "group", group)
     with right_side:

@@ -256,11 +256,13 @@ def with_whole_delays(history: pl.DataFrame, partitions: pl.DataFrame) -> pl.Dat
 
     Args:
         history: History of the group.
-        partitions: History of its partitions at the same steps.
+        partitions: History of its partitions at the same steps: it may end before.
     """
-    lacking = _lacks_delay(partitions).select("time").unique()
-    known = history.join(lacking, on="time", how="anti").select("time", "time_lag_seconds")
-    return history.drop("time_lag_seconds").join(known, on="time", how="left").sort("time")
+    lacking, end = _lacks_delay(partitions)["time"].unique(), partitions["time"].max()
+    is_lacking = pl.col("time").is_in(lacking.implode())
+    if end in lacking:
+        is_lacking |= pl.col("time") > end
+    return history.with_columns(pl.when(~is_lacking).then("time_lag_seconds")).sort("time")
 
 
 def lacks_delays(rows: pl.DataFrame) -> bool:

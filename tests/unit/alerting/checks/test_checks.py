@@ -108,7 +108,9 @@ def _long_ago() -> pl.DataFrame:
 
 
 def evaluated(name: str, frames: Frames, alerts: Mapping[str, Alert]) -> dict[str, Alert]:
-    evaluation = evaluate_cluster([RULES[name]], observe(frames, classified, name), "c")
+    evaluation = evaluate_cluster(
+        [RULES[name]], observe(CheckInput(frames=frames, classify=classified), name), "c"
+    )
     return advance(alerts, evaluation, {}, frames.now)
 
 
@@ -278,7 +280,7 @@ def test_a_connector_fails_since_the_first_poll_that_saw_it(name: str, bad: Row)
     later = Case(true={CONNECTORS: lambda poll: bad if poll > 10 else {}})
     before = Case(true={CONNECTORS: always(**bad)})
     for case, since in ((later, at(11).timestamp()), (before, None)):
-        seen = observe(world(case, TRUE_UNTIL), classified, name)
+        seen = observe(CheckInput(frames=world(case, TRUE_UNTIL), classify=classified), name)
         assert [one.since for one in seen.observations if one.value] == [since]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from alerting.checks.model import CheckInput
 from alerting.evaluate.observations import evaluate_cluster, observe
 from alerting.inputs.frames import Frames
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
@@ -29,7 +30,7 @@ def polled(polls: int, **queue: Any) -> list[Alert]:
             "collections": collections(Case(), range(poll + 1), {}),
         }
         frames = Frames(cluster="c", now=at(poll).timestamp(), tables=tables)
-        seen = observe(frames, classified, RULE.check)
+        seen = observe(CheckInput(frames=frames, classify=classified), RULE.check)
         alerts = advance(alerts, evaluate_cluster([RULE], seen, "c"), {}, frames.now)
     return list(alerts.values())
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
+import pytest
 
 from alerting.current.course import GROUPS_FOLLOWED, cluster_course, group_course
 from lake.schemas.current import CLUSTER_COURSE, CLUSTER_STATUS, GROUP_COURSE, GROUP_STATUS
@@ -25,12 +26,26 @@ def status(table: Table, seconds: float, *rows: dict[str, Any]) -> pl.DataFrame:
     return pl.DataFrame(kept, schema=table.polars_schema)
 
 
+def group(seconds: float, name: str, lag: int | None, **more: Any) -> dict[str, Any]:
+    return {"group": name, "status": "OK", "lag": lag, "observed_at": at(seconds), **more}
+
+
 def groups(seconds: float, **lags: int | None) -> pl.DataFrame:
-    rows = [
-        {"group": name, "status": "OK", "lag": lag, "observed_at": at(seconds)}
-        for name, lag in lags.items()
-    ]
+    rows = [group(seconds, name, lag) for name, lag in lags.items()]
     return status(GROUP_STATUS, seconds, *rows)
+
+
+def cluster_lags(*evaluated: tuple[int | None, dict[str, Any]]) -> list[int | None]:
+    """Return the course of a cluster's lag, from what was known of one of its groups."""
+    course = CLUSTER_COURSE.empty
+    for number, (lag, found) in enumerate(evaluated):
+        seconds = 15 * number
+        row = {"lag": 9, "time_lag_seconds": 4.0, "newest_poll_at": at(seconds), "brokers": 3}
+        cluster = status(CLUSTER_STATUS, seconds, row | {"missing_brokers": []})
+        of_groups = status(GROUP_STATUS, seconds, group(seconds, "a", lag, **found))
+        course = cluster_course(course, cluster, of_groups, at(seconds))
+        assert course["lag"].is_null().to_list() == course["time_lag_seconds"].is_null().to_list()
+    return course["lag"].to_list()
 
 
 def test_each_evaluation_adds_the_groups_that_are_known_and_minutes_later_they_are_gone() -> None:
@@ -57,12 +72,42 @@ def test_of_many_groups_those_are_followed_that_are_furthest_behind() -> None:
     assert course["lag"].min() == 5
 
 
+def test_a_group_that_is_late_is_followed_however_few_messages_wait() -> None:
+    many = groups(0, **{f"g{number}": number for number in range(GROUPS_FOLLOWED)})
+    late = status(GROUP_STATUS, 0, group(0, "late", 0, status="STOPPED"))
+    course = group_course(GROUP_COURSE.empty, pl.concat([many, late]), at(0))
+    assert course.height == GROUPS_FOLLOWED
+    assert {"late", "g1"} <= set(course["group"])
+    assert "g0" not in set(course["group"])
+
+
+@pytest.mark.parametrize(
+    ("lag", "found", "is_drawn"),
+    [
+        pytest.param(None, {"known_lag": 7}, False, id="unread"),
+        pytest.param(2, {"known_lag": 7, "unknown_partitions": 1}, False, id="read in part"),
+        pytest.param(None, {"known_lag": 0}, True, id="unread, and nothing waited"),
+        pytest.param(2, {"unknown_partitions": 1}, True, id="never read in full"),
+    ],
+)
+def test_while_a_group_cannot_be_read_no_fall_is_drawn(
+    lag: int | None, found: dict[str, Any], is_drawn: bool
+) -> None:
+    whole: tuple[int, dict[str, Any]] = (7, {"known_lag": 7, "unknown_partitions": 0})
+    assert cluster_lags(whole, (lag, found), whole) == [9, 9 if is_drawn else None, 9]
+    of_group = status(GROUP_STATUS, 0, group(0, "a", lag, **found))
+    own = group_course(GROUP_COURSE.empty, of_group, at(0))
+    assert own["lag"].to_list() == ([lag] if is_drawn and lag is not None else [])
+
+
 def test_the_course_of_a_cluster_counts_the_brokers_that_are_there() -> None:
     row = {
         **{"lag": 4, "under_replicated": 70, "offline": 0},
         **{"brokers": 3, "missing_brokers": [2], "newest_poll_at": at(1)},
     }
-    found = cluster_course(CLUSTER_COURSE.empty, status(CLUSTER_STATUS, 2, row), at(2))
+    found = cluster_course(
+        CLUSTER_COURSE.empty, status(CLUSTER_STATUS, 2, row), GROUP_STATUS.empty, at(2)
+    )
     assert found.select(
         *("observed_at", "lag", "under_replicated", "brokers_alive", "brokers_known")
     ).rows() == [(at(1), 4, 70, 2, 3)]
@@ -70,5 +115,7 @@ def test_the_course_of_a_cluster_counts_the_brokers_that_are_there() -> None:
 
 def test_of_a_cluster_of_which_nothing_is_known_there_is_no_course() -> None:
     row = {"newest_poll_at": at(1), "groups": 0}
-    found = cluster_course(CLUSTER_COURSE.empty, status(CLUSTER_STATUS, 2, row), at(2))
+    found = cluster_course(
+        CLUSTER_COURSE.empty, status(CLUSTER_STATUS, 2, row), GROUP_STATUS.empty, at(2)
+    )
     assert found.is_empty()

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import polars as pl
 import pytest
 
+from alerting.checks.model import CheckInput
 from alerting.current.cluster import cluster_row
 from alerting.current.rows import alert_rows, current_rows
 from alerting.current.topics import newest_partitions, topic_rows
@@ -247,7 +248,8 @@ def test_what_is_unknown_is_null() -> None:
         frames=frames,
         statuses={},
         clear_partitions=pl.DataFrame(schema=PARTITION_LAG),
-        seen=observe(frames, lambda _: {}),
+        losses={},
+        seen=observe(CheckInput(frames=frames, classify=lambda _: {})),
     )
     (row,) = current_rows(found, (), {})[CLUSTER_STATUS].iter_rows(named=True)
     unknown = {name for name, value in row.items() if value is None}
@@ -346,7 +348,8 @@ def test_a_cluster_without_kafka_has_the_rows_that_the_long_way_gives(
         frames=frames,
         statuses={},
         clear_partitions=pl.DataFrame(schema=PARTITION_LAG),
-        seen=observe(frames, lambda _: {}),
+        losses={},
+        seen=observe(CheckInput(frames=frames, classify=lambda _: {})),
     )
     alerts = advanced({}, found, DEFAULT_ALERT_RULES)
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from alerting.current.groups import group_losses, group_rows, partition_lag
+from alerting.checks.model import CheckInput
+from alerting.current.groups import group_rows, partition_lag
 from alerting.current.rows import alert_rows, current_rows
 from alerting.current.state import Present
 from alerting.evaluate.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
@@ -43,9 +44,13 @@ def classified(
 ) -> ClusterEvaluation:
     frames = Frames(cluster="c", now=at, tables=tables or {})
     found = {GroupKey("c", group): status}
-    seen = CheckedCluster(observations=tuple(group_observations(found, now=at)))
-    nothing = pl.DataFrame(schema=PARTITION_LAG)
-    return ClusterEvaluation(frames=frames, statuses=found, clear_partitions=nothing, seen=seen)
+    return ClusterEvaluation(
+        frames=frames,
+        statuses=found,
+        clear_partitions=pl.DataFrame(schema=PARTITION_LAG),
+        losses=CheckInput(frames=frames, classify=lambda _: found).losses,
+        seen=CheckedCluster(observations=tuple(group_observations(found, now=at))),
+    )
 
 
 @pytest.mark.parametrize(
@@ -66,7 +71,7 @@ def test_at_every_poll_the_rows_say_what_the_alerts_say(family: str, variant: in
         moment = NOW.timestamp() + at
         found = classified(_shifted(status), moment)
         alerts = advanced(alerts, found, DEFAULT_ALERT_RULES)
-        groups = group_rows(found, partition_lag(found), group_losses(found), previous)
+        groups = group_rows(found, partition_lag(found), previous)
         reported = alert_rows(alerts.values(), groups, READERS.empty, found.frames)
         (row,) = groups.iter_rows(named=True)
         true_now = {

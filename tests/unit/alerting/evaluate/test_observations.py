@@ -7,6 +7,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from alerting.checks.model import CheckInput
 from alerting.evaluate.observations import CheckedCluster, evaluate_cluster, observe
 from alerting.inputs.frames import Frames
 from alerting.inputs.windows import GroupKey
@@ -30,7 +31,11 @@ def look(
 ) -> CheckedCluster:
     tables = {table.name: frame for table, frame in frames}
     tables["collections"] = collected() if collections is None else collections
-    return observe(Frames(cluster="c", now=NOW.timestamp(), tables=tables), classified)
+    return observe(
+        CheckInput(
+            frames=Frames(cluster="c", now=NOW.timestamp(), tables=tables), classify=classified
+        )
+    )
 
 
 def found(seen: CheckedCluster) -> dict[str, dict[str, str]]:
@@ -137,7 +142,9 @@ def test_an_alert_of_a_stopped_group_says_who_starts_it(kind: str, expected: str
     frame = rows(GROUPS, {"group": "connect-export", "members": 0, "kind": kind})
     frames = Frames(cluster="demo", now=now, tables={"groups": frame, "collections": collected()})
 
-    seen = observe(frames, lambda _: {key: status}, "stopped").observations
+    seen = observe(
+        CheckInput(frames=frames, classify=lambda _: {key: status}), "stopped"
+    ).observations
 
     reported = {one.what: one.step for one in seen if one.check == "stopped"}
     assert expected in reported["connect-export stopped"]
@@ -165,7 +172,8 @@ def test_what_no_rule_compares_is_not_looked_at(
     frames = Frames(cluster="c", now=NOW.timestamp(), tables={"collections": collected()})
 
     seen = observe(
-        frames, lambda _: {GroupKey("c", "billing"): late}, unasked=unasked(rules)
+        CheckInput(frames=frames, classify=lambda _: {GroupKey("c", "billing"): late}),
+        unasked=unasked(rules),
     ).observations
 
     checks = {"lag", "time_lag", "objective_missed"}
@@ -185,7 +193,10 @@ def test_an_objective_is_missed_since_it_was_exceeded() -> None:
         over_objective_since=now - 240,
     )
     frames = Frames(cluster="c", now=now, tables={"collections": collected()})
-    seen = observe(frames, lambda _: {GroupKey("c", "billing"): late}, "objective_missed")
+    seen = observe(
+        CheckInput(frames=frames, classify=lambda _: {GroupKey("c", "billing"): late}),
+        "objective_missed",
+    )
     (missed,) = [one for one in seen.observations if one.value is not None]
     assert (missed.since, missed.began) == (now - 240, now - 900)
 
@@ -233,22 +244,26 @@ def test_a_monitor_that_has_just_started_gives_the_collectors_time() -> None:
         errors={},
         watched_since=NOW.timestamp() - 30,
     )
-    assert found(observe(just_started, classified)) == {}
+    assert found(observe(CheckInput(frames=just_started, classify=classified))) == {}
     still_late = replace(just_started, watched_since=NOW.timestamp() - 61)
-    assert {"DataStale", "NothingCollected"} <= found(observe(still_late, classified)).keys()
+    assert {"DataStale", "NothingCollected"} <= found(
+        observe(CheckInput(frames=still_late, classify=classified))
+    ).keys()
 
 
 def test_a_restart_during_an_outage_leaves_its_alerts_as_they_are() -> None:
     tables = {"collections": collected(seconds_ago=900)}
     seen = observe(
-        Frames(
-            cluster="c",
-            now=NOW.timestamp(),
-            tables=tables,
-            errors={},
-            watched_since=NOW.timestamp() - 30,
-        ),
-        classified,
+        CheckInput(
+            frames=Frames(
+                cluster="c",
+                now=NOW.timestamp(),
+                tables=tables,
+                errors={},
+                watched_since=NOW.timestamp() - 30,
+            ),
+            classify=classified,
+        )
     )
     values = {one.check: one.value for one in seen.observations}
     assert values["nothing_collected"] is None
@@ -259,14 +274,16 @@ def test_a_restart_during_an_outage_leaves_its_alerts_as_they_are() -> None:
 def test_what_never_worked_is_given_two_minutes_to_start(watched: float, expected: bool) -> None:
     tables = {"collections": collected(status="failed", interval=5.0)}
     seen = observe(
-        Frames(
-            cluster="c",
-            now=NOW.timestamp(),
-            tables=tables,
-            errors={},
-            watched_since=NOW.timestamp() - watched,
-        ),
-        classified,
+        CheckInput(
+            frames=Frames(
+                cluster="c",
+                now=NOW.timestamp(),
+                tables=tables,
+                errors={},
+                watched_since=NOW.timestamp() - watched,
+            ),
+            classify=classified,
+        )
     )
     assert ("NothingCollected" in found(seen)) is expected
     assert ("DataStale" in found(seen)) is expected

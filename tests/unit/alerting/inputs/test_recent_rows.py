@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from deltalake import DeltaTable
 
+from alerting.checks.model import CheckInput
 from alerting.evaluate.evaluation import ClusterEvaluation, ClusterEvaluator, advanced
 from alerting.evaluate.observations import observe
 from alerting.evaluate.status_history import GroupMemory
@@ -200,12 +201,13 @@ def test_statuses_and_alerts_are_those_of_a_full_read(
             continue
         found = evaluator.evaluate("c", now.timestamp())
         full = read_in_full(lake, now)
-        statuses = memory.statuses(full)
+        given = CheckInput(frames=full, classify=memory.statuses)
         wanted = ClusterEvaluation(
             frames=full,
-            statuses=statuses,
+            statuses=given.statuses,
             clear_partitions=memory.clear_partitions("c"),
-            seen=observe(full, classify=lambda _, known=statuses: known),  # type: ignore[misc]
+            losses=given.losses,
+            seen=observe(given),
             before=before,
         )
         before = watched(full, wanted.seen)

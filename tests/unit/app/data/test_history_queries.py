@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -14,11 +15,13 @@ from app.data.history import History
 from app.data.history_queries import (
     dead_letter_history,
     group_history,
+    group_rates,
     history,
     lags,
     partition_history,
 )
 from app.data.time_range import RANGES, between
+from lake.schemas.current import CLUSTER_STATUS, GROUP_COURSE
 from lake.schemas.model import Table
 from lake.schemas.tables import (
     DEAD_LETTER_HISTORY,
@@ -130,18 +133,94 @@ def put_group(view: View, group: str, *, written_until: int) -> None:
     view.lake.append(GROUP_OFFSETS, pl.DataFrame(samples).with_columns(lag=2))
 
 
-def test_all_charts_of_one_group_end_with_its_samples(view: View) -> None:
+def put_course(view: View, group: str, *, since: float) -> None:
+    """Write what the evaluations of the last seconds found of a group: the newest of now."""
+    seconds = [second for second in range(0, 240, 15) if second <= since]
+    course = pl.DataFrame(
+        [{"group": group, "observed_at": NOW - timedelta(seconds=one), "lag": 3} for one in seconds]
+    )
+    rows = course.with_columns(cluster=pl.lit("east"), evaluated_at=pl.lit(NOW))
+    service = pl.DataFrame({"cluster": ["east"], "evaluated_at": [NOW]})
+    for table, found in ((GROUP_COURSE, rows), (CLUSTER_STATUS, service)):
+        whole = pl.concat([table.empty, found], how="diagonal_relaxed")
+        view.lake.current.replace(table, "east", whole)
+
+
+LAST = NOW - timedelta(minutes=1)
+
+
+def hour_of(view: View, *, written_until: int = 3, course_since: float | None = None) -> View:
     hour = replace(view, range=RANGES["1h"])
     for group in ("a", "b"):
-        put_group(hour, group, written_until=3)
-    newest = NOW - timedelta(minutes=1)
+        put_group(hour, group, written_until=written_until)
+    if course_since is not None:
+        put_course(hour, "a", since=course_since)
+    return hour
+
+
+def test_the_chart_of_one_group_ends_with_what_the_last_evaluations_found(view: View) -> None:
+    hour = hour_of(view, course_since=220)
+    one = group_history(hour, ["a"])
+    assert one.newest == NOW
+    assert one.frame.select("time", "lag").rows()[-4:] == [
+        (NOW - timedelta(minutes=3), 1),
+        (NOW - timedelta(minutes=2), 3),
+        (LAST, 3),
+        (NOW, 3),
+    ]
+    both = group_history(hour, ["a", "b"]).of("group", "a")
+    assert both.frame["time", "lag"].equals(one.frame["time", "lag"]), "as in a chart of several"
+    assert group_rates(hour, "a").frame["time"].max() == LAST, "a rate is of a full minute"
+
+
+@pytest.mark.parametrize(
+    "course_since",
+    [pytest.param(None, id="not followed"), pytest.param(30, id="followed since a moment ago")],
+)
+def test_what_evaluations_do_not_tell_of_one_group_its_samples_do(
+    view: View, course_since: float | None
+) -> None:
+    hour = hour_of(view, course_since=course_since)
     for one in (group_history(hour, ["a"]), partition_history(hour, "a")):
         assert one.step_seconds == 60
-        assert one.frame["time"].to_list()[-2:] == [newest - timedelta(minutes=1), newest]
+        assert one.newest is None
+        assert one.frame["time"].to_list()[-2:] == [LAST - timedelta(minutes=1), LAST]
         assert one.frame["lag"].to_list()[-3:] == [1, 2, 2]
     # To read the samples of many takes longer than they are worth.
-    both = group_history(hour, ["a", "b"])
+    both = group_history(hour, ["b", "c"])
     assert both.frame["time"].max() == NOW - timedelta(minutes=3)
+
+
+def test_where_history_is_late_one_group_is_drawn_from_samples(view: View) -> None:
+    found = group_history(hour_of(view, written_until=7, course_since=220), ["a"])
+    assert found.frame["lag"].to_list()[-6:] == [2] * 6
+
+
+@pytest.mark.parametrize(
+    ("range_", "ended_minutes", "is_read"),
+    [
+        pytest.param("1h", 0, True, id="the last minutes"),
+        pytest.param("1h", 20, False, id="a time that is over"),
+        pytest.param("7d", 0, False, id="by the hour"),
+    ],
+)
+def test_samples_that_are_not_drawn_are_not_read(
+    view: View, range_: str, ended_minutes: int, is_read: bool
+) -> None:
+    hour = hour_of(view)
+    for file in Path(view.lake.uri(GROUP_OFFSETS)).rglob("*.parquet"):
+        file.unlink()
+    end = NOW - timedelta(minutes=ended_minutes) if ended_minutes else None
+    chosen = replace(hour, range=replace(RANGES[range_], end=end))
+    if range_ == "7d":
+        hours = [{"cluster": "east", "group": "a", "grain_seconds": 3600, "lag_max": 1}]
+        times = [NOW - timedelta(hours=2), NOW - timedelta(hours=1)]
+        view.lake.append(
+            GROUP_HISTORY,
+            pl.DataFrame(hours).join(pl.DataFrame({"window_start": times}), how="cross"),
+        )
+    note = group_history(chosen, ["a"]).note
+    assert (note is not None and "samples cannot be read" in note) is is_read
 
 
 def test_of_history_only_what_is_drawn_is_read(view: View) -> None:

@@ -23,7 +23,7 @@ from app.ui.incident_list import (
     span,
     timeline_rows,
 )
-from app.ui.incidents import between, in_order, incidents, of_rows, with_rows
+from app.ui.incidents import in_order, incidents, of_rows, with_rows
 from app.ui.symptoms import MOST_SYMPTOMS, limited
 from app.views.alerts.view_model import matching
 from app.views.report.view_model import incident_part
@@ -254,33 +254,6 @@ def test_the_timeline_has_a_bar_for_the_cause_and_one_for_all_its_symptoms() -> 
     assert [name.strip() for name in rows["what"]] == ["cause", "↳ 18 symptoms of cause"]
     assert rows["severity"].to_list() == ["critical", "warning"]
     assert (rows["to"][1] - rows["from"][1]).total_seconds() == 40.0
-
-
-def test_an_incident_is_whole_whatever_time_it_is_looked_at_from() -> None:
-    """Given a time within an incident, then its symptoms of before and after are its own, too."""
-    broker = alert("broker", 1000.0, 2000.0)
-    alerts = [
-        broker,
-        *(
-            alert(name, began, ended, inhibited_by="broker")
-            for name, began, ended in (
-                *(("before", 1010.0, 1100.0), ("within", 1400.0, 1600.0)),
-                *(("after", 1900.0, 1950.0), ("outlives", 1990.0, 2300.0)),
-            )
-        ),
-        alert("other", 400.0, 1005.0),
-        alert("later", 2200.0, 2400.0),
-    ]
-
-    def alerts_of(since: float, until: float) -> list[Alert]:
-        ends = [(one, one.resolved_at or 0.0) for one in alerts]
-        return [one for one, ended in ends if one.started_at <= until and ended >= since]
-
-    for since, until in ((1300.0, 1500.0), (900.0, 1050.0), (2250.0, 2260.0), (0.0, 9000.0)):
-        (found,) = (one for one in between(alerts_of, since, until) if one.cause is broker)
-        assert [one.what for one in found.symptoms] == ["before", "within", "after", "outlives"]
-    assert [one.cause.what for one in between(alerts_of, 1300.0, 1500.0)] == ["broker"]
-    assert between(alerts_of, 5000.0, 6000.0) == []
 
 
 def test_the_history_is_newest_first_whatever_is_still_open() -> None:

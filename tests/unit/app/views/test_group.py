@@ -252,6 +252,9 @@ def test_a_delay_that_lacks_a_partition_is_left_out() -> None:
     )
     found = group_view_model.with_whole_delays(whole, parts)
     assert found["time_lag_seconds"].to_list() == [1.0, None]
+    later = whole.vstack(whole.tail(1).with_columns(pl.col("time") + timedelta(minutes=1)))
+    found = group_view_model.with_whole_delays(later, parts)
+    assert found["time_lag_seconds"].to_list() == [1.0, None, None], "partitions are known no later"
     assert group_view_model.lacks_delays(parts)
     assert not group_view_model.lacks_delays(parts.filter(pl.col("time_lag_seconds").is_not_null()))
 

@@ -45,8 +45,17 @@ def test_peak_that_overtakes_capacity_wants_more_but_names_no_number() -> None:
     assert arrival > consumption == pytest.approx(6 * 150, rel=0.05)
 
 
-def test_a_group_that_falls_behind_in_a_part_says_where_and_nothing_of_the_whole() -> None:
-    late = facts(six(), holders=lambda p: f"m{p % 3}")
+@pytest.mark.parametrize(
+    ("members", "kind"),
+    [
+        pytest.param(3, AdviceKind.ADD_CONSUMERS, id="more consumers"),
+        pytest.param(6, AdviceKind.PARTITION_BOUND, id="the bound of the partitions"),
+    ],
+)
+def test_a_group_that_falls_behind_in_a_part_says_where_and_nothing_of_the_whole(
+    members: int, kind: AdviceKind
+) -> None:
+    late = facts(six(members=members), holders=lambda p: f"m{p % members}", members=members)
     numbers = late.status.numbers
     part = replace(late.partitions[0].status, status=Status.FALLING_BEHIND)
     behind = replace(
@@ -61,7 +70,7 @@ def test_a_group_that_falls_behind_in_a_part_says_where_and_nothing_of_the_whole
 
     advice = advice_on(behind)[0]
 
-    assert advice.kind is AdviceKind.ADD_CONSUMERS
+    assert advice.kind is kind
     assert advice.reason.startswith(f"The group falls behind on {part.topic}-{part.partition}: ")
     assert "More arrives than is consumed" not in advice.reason
     there = evidence(advice)
@@ -263,7 +272,8 @@ def test_every_partition_has_its_consumer_and_the_group_is_late() -> None:
     assert advice.kind is AdviceKind.PARTITION_BOUND
     assert (advice.quantity, advice.current, advice.proposed) == ("partitions", 6, None)
     assert advice.caveats[0].level is CaveatLevel.BLOCKER
-    assert "More consumers will not help" in advice.reason
+    assert advice.reason.startswith("More arrives than is consumed: ")
+    assert "more consumers will not help" in advice.reason
     assert advice.artefacts == ()
 
 
