@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from math import ceil, isfinite
 from typing import Literal
+from unicodedata import east_asian_width
 
 from app.style.format import (
     IN_MILLISECONDS,
@@ -60,8 +61,9 @@ WRAPPED_LINES = 3
 
 _CELL_PIXELS = 16
 """Of what surrounds a cell's text."""
+_FONT_PIXELS = 12.25
 _BLANK_PIXELS, _NARROW_PIXELS, _LETTER_PIXELS, _WIDE_PIXELS = 2.6, 4.0, 6.3, 9.5
-"""Of the letters of a cell, about: rather too much, since what lacks a pixel is cut."""
+"""Of the letters of a cell: rather too much, since what lacks a pixel is cut."""
 _NARROW, _WIDE = frozenset(".,:;'!|()[]ijlftrI-/\u2009\u202f"), frozenset("mwMW%@")
 _MORE = "…"
 _WORD_LETTER_PIXELS = 7
@@ -128,9 +130,14 @@ def writer(kind: str, values: Iterable[float]) -> Writer | None:
     return _OF_EACH.get(kind)
 
 
-def text_pixels(text: str) -> float:
-    """Return how wide a text is in a cell, about."""
-    return sum(map(_letter_pixels, text))
+def text_pixels(text: str, *, font: float = _FONT_PIXELS) -> float:
+    """Return how wide a text is, about.
+
+    Args:
+        text: The text.
+        font: The height of its letters: those of a cell, where nothing else is given.
+    """
+    return sum(map(_letter_pixels, text)) * font / _FONT_PIXELS
 
 
 def _letter_pixels(letter: str) -> float:
@@ -138,6 +145,8 @@ def _letter_pixels(letter: str) -> float:
         return _BLANK_PIXELS
     if letter in _NARROW:
         return _NARROW_PIXELS
+    if east_asian_width(letter) in "WF":
+        return _FONT_PIXELS
     return _WIDE_PIXELS if letter in _WIDE else _LETTER_PIXELS
 
 
