@@ -232,7 +232,6 @@ with components.guarded():
                     step_seconds=step,
                     y_title="messages a second",
                     limit=6,
-                    legend_columns=2,
                     height=230,
                 ),
                 key="letters-exceptions",

@@ -228,7 +228,6 @@ if late is not None:
                     y_title="" if late.is_time else "messages waiting",
                     height=180 if view.is_phone else 240,
                     at_end=True,
-                    legend_columns=1 if view.is_phone else 6,
                     levels=levels,
                 ),
                 key="incident-lag",
