@@ -50,6 +50,14 @@ def rate(per_second: float) -> str:
     return "under 1/d"
 
 
+def minute_rate(per_second: float) -> str:
+    """Return the rate of what is rare, such as dead letters: ``1,200/min``, ``3/min``, ``4/h``.
+
+    It is never a second: its unit stays as it comes and goes.
+    """
+    return f"{per_second * 60:,.0f}/min" if per_second >= 1 else rate(per_second)
+
+
 _IN_UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 _LEAST_DIFFERENCE = 0.05
 """Of the unit that rates are written in."""

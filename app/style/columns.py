@@ -16,6 +16,7 @@ from app.style.format import (
     exact,
     from_seconds_on,
     milliseconds,
+    per_minute,
     share,
     significant,
     size,
@@ -25,6 +26,7 @@ Kind = Literal[
     "text",
     "count",
     "rate",
+    "minute_rate",
     "change",
     "duration",
     "left",
@@ -34,7 +36,10 @@ Kind = Literal[
     "status",
     "trend",
 ]
-"""``left`` is the time until a deadline, in the steps of all deadlines."""
+"""``left`` is the time until a deadline, in the steps of all deadlines.
+
+``minute_rate`` is of what is rare, such as dead letters: one unit on all pages.
+"""
 
 Writer = Callable[[float | None], str]
 
@@ -44,6 +49,7 @@ _MILLION = 1e6
 
 UNITS: Mapping[str, str] = {
     "rate": "per second",
+    "minute_rate": "per second",
     "change": "per second",
     "duration": "seconds",
     "left": "seconds",
@@ -110,6 +116,7 @@ _OF_EACH: Mapping[str, Writer] = {
     "size": size,
     "share": share,
     "left": brief_time_left,
+    "minute_rate": per_minute,
 }
 _OF_ALL: Mapping[str, Callable[[Iterable[float]], Writer]] = {
     "rate": rates,

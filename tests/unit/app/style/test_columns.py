@@ -110,6 +110,11 @@ def test_a_column_has_the_width_of_its_longest_word(texts: list[str | None], pix
     assert word_width(texts, least=84) == pixels
 
 
+def test_dead_letters_have_one_unit_however_many_arrive() -> None:
+    assert column("minute_rate", 0.05, 1.9) == ["3/min", "114/min"]
+    assert column("minute_rate", 0.0) == ["0/min"]
+
+
 def test_the_time_until_a_deadline_is_written_in_the_steps_of_all_deadlines() -> None:
     seconds = [0.0, 120.0, 5 * 3600 + 29 * 60.0, 47.9 * 3600, 3 * 86_400 - 1.0, None]
     assert column("left", *seconds) == [
