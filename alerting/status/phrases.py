@@ -51,11 +51,12 @@ def rate(per_second: float) -> str:
 
 
 def minute_rate(per_second: float) -> str:
-    """Return the rate of what is rare, such as dead letters: ``1,200/min``, ``3/min``, ``4/h``.
+    """Return the rate of what is rare, such as dead letters: ``1,200/min``, ``0.5/min``.
 
-    It is never a second: its unit stays as it comes and goes.
+    Its unit stays as it comes and goes.
     """
-    return f"{per_second * 60:,.0f}/min" if per_second >= 1 else rate(per_second)
+    value = per_second * 60
+    return f"{value:,.0f}/min" if value >= 10 else f"{value:.2g}/min"
 
 
 _IN_UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}

@@ -45,9 +45,9 @@ def test_rate(per_second: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("per_second", "text"),
-    [(1.9, "114/min"), (20.0, "1,200/min"), (0.05, "3/min"), (1 / 3600, "1/h")],
+    [(1.9, "114/min"), (20.0, "1,200/min"), (0.05, "3/min"), (1 / 120, "0.5/min")],
 )
-def test_what_is_rare_is_never_told_a_second(per_second: float, text: str) -> None:
+def test_what_is_rare_is_told_a_minute(per_second: float, text: str) -> None:
     assert minute_rate(per_second) == text
 
 
