@@ -13,7 +13,7 @@ from alerting.inputs.facts import dead_letter_rows, short_class
 from alerting.inputs.frames import KAFKA, Frames, unix
 from alerting.inputs.windows import GroupKey
 from alerting.status.model import Status
-from alerting.status.phrases import duration, messages, plural, rate, share
+from alerting.status.phrases import duration, messages, minute_rate, plural, share
 from lake.schemas.tables import DEAD_LETTERS, GROUP_OFFSETS, GROUPS, TOPICS
 
 _RATIO_SECONDS = 60.0
@@ -48,7 +48,7 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
             value=failing.assumed,
             what=f"Dead letters arrive in {row['name']}",
             detail=f"{who} fail{mostly}"
-            + (f"; {rate(arriving)} arrive (means of {window})" if arriving else "")
+            + (f"; {minute_rate(arriving)} arrive (means of {window})" if arriving else "")
             + ("." if row["redrive_group"] else "; nobody redrives them."),
             cause=row["top_reason"] or "",
             step="Look at the reasons, fix the cause, then redrive."

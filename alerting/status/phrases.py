@@ -50,6 +50,15 @@ def rate(per_second: float) -> str:
     return "under 1/d"
 
 
+def minute_rate(per_second: float) -> str:
+    """Return the rate of what is rare, such as dead letters: ``1,200/min``, ``0.5/min``.
+
+    Its unit stays as it comes and goes.
+    """
+    value = per_second * 60
+    return f"{value:,.0f}/min" if value >= 10 else f"{value:.2g}/min"
+
+
 _IN_UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 _LEAST_DIFFERENCE = 0.05
 """Of the unit that rates are written in."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from math import isfinite
+from math import ceil, isfinite
 from typing import Literal
+from unicodedata import east_asian_width
 
 from app.style.format import (
     IN_MILLISECONDS,
@@ -15,6 +16,7 @@ from app.style.format import (
     exact,
     from_seconds_on,
     milliseconds,
+    per_minute,
     share,
     significant,
     size,
@@ -24,6 +26,7 @@ Kind = Literal[
     "text",
     "count",
     "rate",
+    "minute_rate",
     "change",
     "duration",
     "left",
@@ -33,7 +36,10 @@ Kind = Literal[
     "status",
     "trend",
 ]
-"""``left`` is the time until a deadline, in the steps of all deadlines."""
+"""``left`` is the time until a deadline, in the steps of all deadlines.
+
+``minute_rate`` is of what is rare, such as dead letters: one unit on all pages.
+"""
 
 Writer = Callable[[float | None], str]
 
@@ -43,6 +49,7 @@ _MILLION = 1e6
 
 UNITS: Mapping[str, str] = {
     "rate": "per second",
+    "minute_rate": "per second",
     "change": "per second",
     "duration": "seconds",
     "left": "seconds",
@@ -54,12 +61,17 @@ UNITS: Mapping[str, str] = {
 
 ROW_PIXELS = 31
 """The height of a row of one line."""
-_WRAPPED_PIXELS = 58
+WRAPPED_PIXELS = 58
 """Of a row of three lines: Streamlit wraps texts above four rem."""
-_FEW_ROWS, _WRAPPED_ROWS = 8, 15
+WRAPPED_LINES = 3
 
-_LETTER_PIXELS, _CELL_PIXELS = 6, 16
-"""Of a letter and of what surrounds a cell's text, about."""
+_CELL_PIXELS = 16
+"""Of what surrounds a cell's text."""
+_FONT_PIXELS = 12.25
+_BLANK_PIXELS, _NARROW_PIXELS, _LETTER_PIXELS, _WIDE_PIXELS = 2.6, 4.0, 6.3, 9.5
+"""Of the letters of a cell: rather too much, since what lacks a pixel is cut."""
+_NARROW, _WIDE = frozenset(".,:;'!|()[]ijlftrI-/\u2009\u202f"), frozenset("mwMW%@")
+_MORE = "…"
 _WORD_LETTER_PIXELS = 7
 """Of a letter with some to spare: what lacks a pixel breaks."""
 _NAMED_WIDTHS: Mapping[str, int] = {"small": 75, "medium": 200, "large": 400}
@@ -104,6 +116,7 @@ _OF_EACH: Mapping[str, Writer] = {
     "size": size,
     "share": share,
     "left": brief_time_left,
+    "minute_rate": per_minute,
 }
 _OF_ALL: Mapping[str, Callable[[Iterable[float]], Writer]] = {
     "rate": rates,
@@ -124,34 +137,57 @@ def writer(kind: str, values: Iterable[float]) -> Writer | None:
     return _OF_EACH.get(kind)
 
 
-def is_cut(texts: Iterable[str], width: int | str | None) -> bool:
-    """Return whether a text of several words has no room in a line of its column.
+def text_pixels(text: str, *, font: float = _FONT_PIXELS) -> float:
+    """Return how wide a text is, about.
 
     Args:
-        texts: The texts of the column.
-        width: Its width, in pixels or by name; None: it is as wide as its texts.
+        text: The text.
+        font: The height of its letters: those of a cell, where nothing else is given.
+    """
+    return sum(map(_letter_pixels, text)) * font / _FONT_PIXELS
+
+
+def _letter_pixels(letter: str) -> float:
+    if letter == " ":
+        return _BLANK_PIXELS
+    if letter in _NARROW:
+        return _NARROW_PIXELS
+    if east_asian_width(letter) in "WF":
+        return _FONT_PIXELS
+    return _WIDE_PIXELS if letter in _WIDE else _LETTER_PIXELS
+
+
+def fitted(text: str, width: int | str | None, *, lines: int = 1) -> str:
+    """Return what of a text has room in its column, with "…" for the rest: a grid says of none.
+
+    It ends behind a word, and within one where that alone has no room.
+
+    Args:
+        text: The text.
+        width: The width of its column, in pixels or by name; None: it is as wide as its texts.
+        lines: How many lines its cell has.
     """
     pixels = _NAMED_WIDTHS.get(width) if isinstance(width, str) else width
     if pixels is None:
-        return False
-    letters = (pixels - _CELL_PIXELS) // _LETTER_PIXELS
-    return any(" " in text and len(text) > letters for text in texts)
+        return text
+    room, begin = float(pixels - _CELL_PIXELS), 0
+    for _ in range(lines - 1):
+        begin = _line_end(text, begin, room)
+    if _line_end(text, begin, room) == len(text):
+        return text
+    end = _line_end(text, begin, room - text_pixels(f" {_MORE}"))
+    # Behind a number "…" would stand for further digits.
+    return text[:end].rstrip(" ,;:.(") + (f" {_MORE}" if text[end : end + 1] == " " else _MORE)
 
 
-def row_pixels(columns: Iterable[tuple[Iterable[str], int | str | None]], rows: int) -> int:
-    """Return the height of each row of a table: of three lines where one would cut most rows.
-
-    A table of few rows has room for all that it says.
-
-    Args:
-        columns: The texts of each column, and its width.
-        rows: How many rows there are.
-    """
-    cut = [False] * rows
-    for texts, width in columns:
-        cut = [was or is_cut([text], width) for was, text in zip(cut, texts, strict=True)]
-    wraps = any(cut) if rows <= _FEW_ROWS else rows <= _WRAPPED_ROWS and sum(cut) > rows / 2
-    return _WRAPPED_PIXELS if wraps else ROW_PIXELS
+def _line_end(text: str, begin: int, room: float) -> int:
+    """Return where a line ends that begins there: at a blank, or within a word that is longer."""
+    for at in range(begin, len(text)):
+        room -= _letter_pixels(text[at])
+        if room < 0:
+            blank = text.rfind(" ", begin, at + 1)
+            return blank if blank > begin else at
+    return len(text)
 
 
 def word_width(texts: Iterable[str | None], *, least: int, most: int = 200) -> int:
@@ -174,8 +210,8 @@ def line_width(texts: Iterable[str | None], *, least: int, most: int) -> int:
         least: What it has where they are short.
         most: What it has at most.
     """
-    longest = max((len(text) for text in texts if text), default=0)
-    return min(max(least, longest * _LETTER_PIXELS + _CELL_PIXELS), most)
+    longest = max((ceil(text_pixels(text)) for text in texts if text), default=0)
+    return min(max(least, longest + _CELL_PIXELS), most)
 
 
 def room_left(widths: Iterable[int | str | None]) -> int:

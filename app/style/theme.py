@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +15,6 @@ class Palette:
     Attributes:
         series: Colours of lines: none is near those of severities, which mean something.
         quiet: Colour of ticks, grids' labels and event marks that are no alarm.
-        badges: Colours of the words of statuses.
         ground: What lies behind a label that would else touch a line.
         heat: Scale of a heatmap from nothing to most; its lower end is neutral, and none of it
             is the red of what is to be acted on.
@@ -30,7 +28,6 @@ class Palette:
     ground: str
     watch: str
     act: str
-    badges: Mapping[Badge, str]
     heat: tuple[tuple[float, str], ...]
 
 
@@ -46,10 +43,6 @@ LIGHT = Palette(
     ground="rgba(255,255,255,0.75)",
     watch="#b26a00",
     act="#c0303c",
-    badges={
-        **{"red": "#b3262f", "orange": "#a35f00", "yellow": "#7d6200", "blue": "#1f55b5"},
-        **{"green": "#1c7a3c", "violet": "#6b3fb5", "gray": "#5d6877"},
-    },
     heat=((0.0, "#eef1f5"), (0.35, "#f6dfb4"), (0.7, "#d08a3c"), (1.0, "#5f2f12")),
 )
 DARK = Palette(
@@ -64,10 +57,6 @@ DARK = Palette(
     ground="rgba(15,19,24,0.75)",
     watch="#e5a54b",
     act="#ff6b66",
-    badges={
-        **{"red": "#ff8a85", "orange": "#f0b25e", "yellow": "#f2dd7a", "blue": "#86b4ff"},
-        **{"green": "#74cf92", "violet": "#bb9bf7", "gray": "#9aa5b4"},
-    },
     heat=((0.0, "#1c222b"), (0.35, "#5a4a2c"), (0.7, "#c0823a"), (1.0, "#ffe0b0")),
 )
 

@@ -123,24 +123,23 @@ def severity_style(severity: AlertSeverity, *, is_over: bool) -> BadgeStyle:
 
 
 def as_said(detail: str, *, is_over: bool) -> str:
-    """Return how bad something is; of what is over, as the words that were said of it."""
-    return f"It said: “{detail}”" if is_over and detail else detail
+    """Return how bad something is; of what is over, as what was said of it."""
+    return f"It said: {detail}" if is_over and detail else detail
 
 
-def at_worst(alert: Alert, *, is_over: bool) -> str:
-    """Return how bad something was at its worst, for a table: a line is cut behind its numbers.
+def at_worst(alert: Alert) -> str:
+    """Return how bad something was at its worst, for a column that is of that.
 
-    It is of one evaluation, in quotation marks: such numbers do not add up to a total.
+    It is of one evaluation: such numbers do not add up to a total.
     """
-    if worst := _worse_than_last(alert):
-        return f"“{worst}”, at worst"
-    return f"“{alert.detail}”" if is_over and alert.detail else alert.detail
+    worst = _worse_than_last(alert)
+    return f"at worst: {worst}" if worst else alert.detail
 
 
 def how_bad(alert: Alert, *, is_over: bool) -> str:
     """Return how bad something is; of what is over, how bad it was at its worst."""
     if is_over and (worst := _worse_than_last(alert)):
-        return f"At worst it said: “{worst}”"
+        return f"At worst: {worst}"
     return as_said(alert.detail, is_over=is_over)
 
 
@@ -220,7 +219,7 @@ def alert_rows(
                 "lasts_seconds": max(0.0, lasts),
                 "began_at": moment(alert.began_at),
                 "began_before": alert.began_before,
-                "detail": alert.detail if end is None else at_worst(alert, is_over=True),
+                "detail": alert.detail if end is None else at_worst(alert),
                 "step": alert.step,
                 "note": ", ".join(notes),
                 "rule": alert.rule,

@@ -179,6 +179,8 @@ def with_brief_reasons(groups: pl.DataFrame) -> pl.DataFrame:
 
 def _briefly(word: str, reason: str) -> str:
     reason = _HOW_LATE.sub("", reason)
+    for long, brief in _BRIEFER:
+        reason = long.sub(brief, reason)
     if reason.startswith(_IN_FIGURES):
         reason = f"{reason.partition(':')[0]}."
     if reason.lower().startswith(word.lower()):
@@ -187,6 +189,14 @@ def _briefly(word: str, reason: str) -> str:
 
 
 _HOW_LATE = re.compile(r"^\d[\d\w ]* behind with [\d,]+ messages?[,:]? ")
+_BRIEFER = (
+    # How many are lost, and where: a table has no room for in what time.
+    (re.compile(r" messages? lost to retention\b"), " lost"),
+    (re.compile(r", in the last \d[\w ]* or since the last commit"), ""),
+    # The lag says how many wait.
+    (re.compile(r"(?<=^No commit for )(.+) with [\d,]+ messages? waiting(?= on )"), r"\1"),
+    (re.compile(r"on 1 of (\d+ partitions?) \((\S+)\)"), r"on \2, 1 of \1"),
+)
 _IN_FIGURES = (f"{KEEPS_UP}: ", f"{LAG_GROWS}: ")
 """Lag, time lag and rates say how well a group keeps up that is not late."""
 _OF_ALL = re.compile(

@@ -27,6 +27,13 @@ def at_present(view: View, found: Sequence[Incident]) -> list[Incident]:
     return in_order(found, view.now)
 
 
+def then_over(view: View, found: Sequence[Incident]) -> list[Incident]:
+    """Return what goes on in the order of lists, then what is over, the newest first."""
+    going_on = [one for one in found if one.ended_at is None]
+    over = [one for one in found if one.ended_at is not None]
+    return [*at_present(view, going_on), *sorted(over, key=lambda one: -one.cause.began_at)]
+
+
 def told(view: View, found: Sequence[Incident]) -> list[Incident]:
     """Return open incidents as pages tell them.
 

@@ -23,6 +23,7 @@ from app.style.format import escape
 RANGE, BETWEEN = "range", "between"
 PAUSED = "paused"
 _FIRST, _LAST = "range-first", "range-last"
+_IS_OPEN = "range-is-open"
 
 
 def draw(
@@ -81,7 +82,13 @@ def _offer(now: datetime, zone: tzinfo) -> None:
         if st.session_state.get(key) is None:
             st.session_state[key] = _local(moment, zone)
     # A dash, read by people.
-    with st.popover("From – to", icon=":material/date_range:", width="stretch"):  # noqa: RUF001
+    with st.popover(
+        "From – to",  # noqa: RUF001
+        icon=":material/date_range:",
+        width="stretch",
+        key=_IS_OPEN,
+        on_change="rerun",  # else the script could not close it
+    ):
         step = timedelta(minutes=1)
         st.datetime_input("From", None, key=_FIRST, step=step)
         st.datetime_input("To", None, key=_LAST, step=step)
@@ -122,6 +129,7 @@ def _show_chosen(zone: tzinfo) -> None:
     first, last = st.session_state[_FIRST], st.session_state[_LAST]
     if first is not None and last is not None:
         show(first.replace(tzinfo=zone), last.replace(tzinfo=zone))
+        st.session_state[_IS_OPEN] = False
 
 
 def _local(moment: datetime, zone: tzinfo) -> datetime:

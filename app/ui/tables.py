@@ -14,7 +14,15 @@ import polars as pl
 import streamlit as st
 
 from app.data.context import View
-from app.style.columns import ROW_PIXELS, UNITS, Kind, row_pixels, writer
+from app.style.columns import (
+    ROW_PIXELS,
+    UNITS,
+    WRAPPED_LINES,
+    WRAPPED_PIXELS,
+    Kind,
+    fitted,
+    writer,
+)
 from app.style.format import UNKNOWN, brief_beginning, clock, exact, thin
 from app.style.theme import BadgeStyle
 from app.ui import routes
@@ -89,6 +97,7 @@ def show(
     every: Callable[[], pl.DataFrame] | None = None,
     in_file: Mapping[str, Column] | None = None,
     most_cards: int = _CARDS,
+    wraps: bool = False,
 ) -> None:
     """Show rows, how many of how many they are, and a link to them as a file.
 
@@ -105,6 +114,7 @@ def show(
         every: Returns the rows of the file, where the frame is a part of them.
         in_file: Further columns, of the file alone.
         most_cards: Most rows that a phone has, those after the first few folded.
+        wraps: Whether a row has three lines: of a table that is read, not looked through.
     """
     flags = [column.at_least for column in columns.values() if column.at_least]
     shown = frame.select(*columns, *flags).head(ROW_LIMIT)
@@ -120,16 +130,12 @@ def show(
             with st.expander(f"{len(more)} more {noun}"):
                 items.draw(more, view=view, key=f"{key}-more", alt=alt)
     else:
-        words = {name: one for name, one in columns.items() if one.kind == "text" and not one.opens}
-        written = ((map(str, shown[name]), one.width) for name, one in words.items())
-        pixels = row_pixels(written, shown.height)
-        in_words = pixels > ROW_PIXELS
+        pixels = WRAPPED_PIXELS if wraps else ROW_PIXELS
         st.dataframe(
-            styled(shown, columns, view, in_words=in_words),
+            styled(shown, columns, view, lines=WRAPPED_LINES if wraps else 1),
             key=key,
             column_config={
-                name: _config(column, f"{key}-{name}", in_words=in_words)
-                for name, column in columns.items()
+                name: _config(column, f"{key}-{name}") for name, column in columns.items()
             },
             hide_index=True,
             placeholder=UNKNOWN,
@@ -296,28 +302,24 @@ def _badge(label: Any, column: Column) -> BadgeStyle | None:
 
 
 def styled(
-    frame: pl.DataFrame, columns: Mapping[str, Column], view: View, *, in_words: bool = False
+    frame: pl.DataFrame, columns: Mapping[str, Column], view: View, *, lines: int = 1
 ) -> Any:
     """Return the rows with each value written as the pages write it.
 
-    With ``in_words`` a status is a word in the colour of its badge: Streamlit has badges at the top
-    of a row of several lines, and all else in its middle.
+    What a text has no room for is left out of the cell alone: a double click shows all of it.
     """
-    badges = {
-        name: {
-            one.label: f"color: {view.palette.badges[one.colour]}" for one in column.badge_styles
-        }
-        for name, column in columns.items()
-        if in_words and column.kind == "status"
-    }
-    frame = frame.with_columns(pl.col(list(badges)).list.join(", "))
     values = pd.DataFrame({name: _values(frame[name], column) for name, column in columns.items()})
     writers = {
         name: partial(_write, writer=write, column=column)
         for name, column in columns.items()
         if (write := _writer(column, view, frame[name])) is not None
     }
-    found = values.style.format(writers)
+    cut = {
+        name: partial(fitted, width=column.width, lines=lines)
+        for name, column in columns.items()
+        if column.kind == "text" and not column.opens and column.width
+    }
+    found = values.style.format(writers | cut)
     for name, column in columns.items():
         if column.at_least:
             is_so = (frame[column.at_least] & frame[name].is_not_null()).fill_null(value=False)
@@ -326,8 +328,6 @@ def styled(
                 lambda one, write=writers[name]: brief_beginning(write(one), at_least=True),
                 subset=pd.IndexSlice[rows, [name]],
             )
-    for name, colours in badges.items():
-        found = found.map(colours.get, subset=[name])
     return found
 
 
@@ -375,7 +375,7 @@ def _write(value: Any, *, writer: Callable[[Any], str], column: Column) -> str:
     return writer(value.to_pydatetime() if isinstance(value, pd.Timestamp) else value)
 
 
-def _config(column: Column, key: str, *, in_words: bool) -> Any:
+def _config(column: Column, key: str) -> Any:
     common: dict[str, Any] = {
         "label": column.label,
         "help": column.help,
@@ -384,7 +384,7 @@ def _config(column: Column, key: str, *, in_words: bool) -> Any:
     }
     if column.opens:
         return st.column_config.ButtonColumn(**common, type="tertiary", alignment="left", key=key)
-    if column.kind == "status" and not in_words:
+    if column.kind == "status":
         return st.column_config.MultiselectColumn(
             **common,
             options=[badge_style.label for badge_style in column.badge_styles],
@@ -392,7 +392,7 @@ def _config(column: Column, key: str, *, in_words: bool) -> Any:
         )
     if column.kind == "trend":
         return st.column_config.LineChartColumn(**common, y_min=0)
-    if column.kind in ("text", "status"):
+    if column.kind == "text":
         return st.column_config.TextColumn(**common)
     if column.kind == "time":
         return st.column_config.DatetimeColumn(**common)

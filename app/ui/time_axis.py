@@ -33,18 +33,19 @@ def page_axis(
         events: Marks for every figure.
         part: How much of the page's width the narrowest figure has, but for phones.
     """
-    axis = axis_from(view, history.first, step_seconds=history.step_seconds)
-    axis = replace(
+    axis = axis_from(view, history.first, step_seconds=history.step_seconds, part=part)
+    return replace(
         axis,
         events=events,
         generated_until=history.generated_until,
         end=max(axis.end, history.newest or axis.end),
     )
-    return axis if view.is_phone else replace(axis, pixels=_pixels(part))
 
 
-def _pixels(part: float) -> int:
-    return int(_PAGE_PIXELS * part) - _BESIDE_PIXELS
+def _with_length(axis: Axis, view: View, part: float = 1.0) -> Axis:
+    """Return an axis with its length on the screen: that of a phone, where it has no other."""
+    pixels = int(_PAGE_PIXELS * part) - _BESIDE_PIXELS
+    return axis if view.is_phone else replace(axis, pixels=pixels)
 
 
 def note_of(view: View, history: History) -> str | None:
@@ -112,7 +113,9 @@ def how_much(
     return f"Known is {known} of {of}: from {clock(first, zone, now=now)} on."
 
 
-def axis_from(view: View, first: datetime | None, *, step_seconds: float = 60) -> Axis:
+def axis_from(
+    view: View, first: datetime | None, *, step_seconds: float = 60, part: float = 1.0
+) -> Axis:
     """Return the axis of the chosen range, begun later where there is nothing to show before.
 
     Args:
@@ -120,15 +123,17 @@ def axis_from(view: View, first: datetime | None, *, step_seconds: float = 60) -
         first: The first moment of what the page draws.
         step_seconds: The steps of it: the axis moves on by whole ones, at most by minutes, so
             that a figure whose points stay the same stays the same itself.
+        part: How much of the page's width the narrowest figure has, but for phones.
     """
     step = min(step_seconds, 60.0)
     if view.range.end is not None:
-        return axis_between(view, view.range.end - view.range.length, view.range.end)
+        start, end = view.range.end - view.range.length, view.range.end
+        return _with_length(axis_between(view, start, end), view, part)
     end = view.now - timedelta(seconds=view.now.timestamp() % step)
     start = view.start
     if first is not None and first > start:
         start = max(start, min(first, end - SHORTEST))
-    return Axis(start=start, end=end, zone=view.zone)
+    return _with_length(Axis(start=start, end=end, zone=view.zone), view, part)
 
 
 def axis_between(
@@ -136,4 +141,4 @@ def axis_between(
 ) -> Axis:
     """Return an axis from one moment to another, however short the time between them is."""
     axis = Axis(start=start, end=max(end, start + SHORTEST), zone=view.zone, events=events)
-    return axis if view.is_phone else replace(axis, pixels=_pixels(1.0))
+    return _with_length(axis, view)

@@ -53,7 +53,7 @@ def test_connectors_are_listed_the_worst_first(
         "silent",
     ]
     by_name = rows.set_index("connector")
-    assert by_name["status"].map(lambda label: label.split(" ", 1)[1]).to_dict() == {
+    assert by_name["status"].map(lambda label: label[0].split(" ", 1)[1]).to_dict() == {
         "broken": "failed",
         "mirror": "no tasks",
         "half": "partly failed",

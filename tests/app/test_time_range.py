@@ -154,3 +154,14 @@ def test_a_browser_that_shows_no_range_does_not_change_the_address(
     test.segmented_control(key="range").set_value(None).run()
     assert test.query_params["range"] == "6h"
     assert test.segmented_control(key="range").value == "6h"
+
+
+def test_the_choice_of_a_time_closes_once_that_is_shown(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "health")
+    test.session_state["range-is-open"] = True
+    calm(test.run())
+    assert test.session_state["range-is-open"] is True, "while the ends are chosen"
+    next(one for one in test.button if one.label == "Show this time").click().run()
+    calm(test)
+    assert test.query_params["between"]
+    assert test.session_state["range-is-open"] is False

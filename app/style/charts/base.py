@@ -110,7 +110,7 @@ def plot(
                 "orientation": "h",
                 "x": 0,
                 "xanchor": "left",
-                "y": 1.02,
+                "y": 1,
                 "yanchor": "bottom",
                 "font": {"size": 12, "color": palette.text},
                 "itemclick": "toggleothers",

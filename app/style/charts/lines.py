@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app.style.charts.base import Axis, Plot, plain, plot, put_time_axis, top_and_others, with_gaps
+from app.style.charts.legend import put_legend
 from app.style.charts.marks import put_marks
 from app.style.format import duration, short
 from app.style.theme import Palette
@@ -45,9 +46,8 @@ class Ghost:
     step_seconds: float
 
 
-_LEGEND_LINE = 19
-_NAME_LETTERS, _NAME_PIXELS = 24, 150
-"""Of a series in a legend: as wide for each, so that its lines do not come and go with names."""
+_NAME_LETTERS = 24
+"""Of a series in a legend, at most."""
 _AROUND = 95
 """Pixels of a figure's height that are not the plot's."""
 LEVEL_DASHES = ("dash", "dashdot")
@@ -77,7 +77,6 @@ def series_chart(
     step_seconds: float,
     y_title: str,
     limit: int = 10,
-    legend_columns: int = 3,
     log: bool = False,
     height: int = 300,
     at_end: bool = False,
@@ -93,7 +92,6 @@ def series_chart(
         step_seconds: Distance of two points where none is missing.
         y_title: What the value is, with its unit.
         limit: Series drawn one by one.
-        legend_columns: Names that one line of the legend holds.
         log: Whether y is logarithmic.
         height: In pixels.
         at_end: Whether a value stands where its step ends: the highest or the last of a step, such
@@ -101,9 +99,7 @@ def series_chart(
             step begins.
     """
     rows, names = top_and_others(frame, by=by, value=value, limit=limit)
-    more = _legend_pixels(len(names), legend_columns)
-    made = plot(palette, height=height + more, y_title=y_title, log=log)
-    made.layout["legend"].update(entrywidth=_NAME_PIXELS, entrywidthmode="pixels")
+    made = plot(palette, height=height, y_title=y_title, log=log)
     rows = with_gaps(rows, step_seconds=step_seconds, values=(value,), by=by)
     colours = colours_of(names[:limit], palette)
     for position, name in enumerate(names):
@@ -122,6 +118,7 @@ def series_chart(
     put_time_axis(made, axis)
     put_marks(made, axis, palette, pixels=height - _AROUND)
     _fit(made)
+    put_legend(made, axis)
     return made.done()
 
 
@@ -165,7 +162,6 @@ def columns_chart(
     palette: Palette,
     step_seconds: float,
     y_title: str = "",
-    legend_columns: int = 6,
     log: bool = False,
     height: int = 300,
     band: Band | None = None,
@@ -190,8 +186,7 @@ def columns_chart(
         if peak >= _LEVEL_SEEN_RATIO * one[1]
     ]
     named = len(lines) + len(seen_levels) + sum(one is not None for one in (band, ghost))
-    more = _legend_pixels(named, legend_columns)
-    made = plot(palette, height=height + more, y_title=y_title, legend=named > 1, log=log)
+    made = plot(palette, height=height, y_title=y_title, legend=named > 1, log=log)
     if band is not None and not band.frame.is_empty():
         _add_band(made, band, axis, palette)
         if not log:
@@ -237,6 +232,7 @@ def columns_chart(
     put_time_axis(made, axis)
     put_marks(made, axis, palette, pixels=height - _AROUND)
     _fit(made)
+    put_legend(made, axis)
     return made.done()
 
 
@@ -250,11 +246,6 @@ def _times(begins: pl.Series, axis: Axis, after_seconds: float) -> list[datetime
     """
     after = timedelta(seconds=after_seconds)
     return [axis.local(min(at + after, max(at, axis.end))) for at in begins.to_list()]
-
-
-def _legend_pixels(names: int, columns: int) -> int:
-    """Return the height of further lines of a legend, which must not come from the plot's."""
-    return _LEGEND_LINE * max(0, -(-names // columns) - 1)
 
 
 def _add_band(made: Plot, band: Band, axis: Axis, palette: Palette) -> None:

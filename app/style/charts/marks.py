@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from unicodedata import east_asian_width
 
 from app.style.charts.base import Axis, ChartEvent, Plot, plain
+from app.style.columns import text_pixels
 from app.style.theme import Palette
 
 _SIGN = "▼"
 _SIGN_PIXELS = 12
 """Of a mark's sign and what parts it from the next."""
-_LETTER_PIXELS = 5.6
-"""Of the letters of a label, which are 11 pixels high: names are narrower, but for capitals."""
+_FONT_PIXELS = 11
 _GAP_PIXELS = 6
 STRIP_PIXELS = 18
 """The height of the strip."""
 _MOST_OF_PLOT = 0.4
-_LABEL_LENGTH = 22
+_LABEL_LENGTH = 26
 _NAMED_FIRST = ("act", "main", "quiet")
 _HOVER_LENGTH = 110
 _HOVER_LINES = 8
@@ -49,7 +48,8 @@ class Mark:
 def marks(axis: Axis) -> list[Mark]:
     """Return the marks of the axis' events in order of time: none covers another or the edge.
 
-    Those whose signs would cover each other are one. What is worst has words first.
+    Those whose signs would cover each other are one. What is worst has words first, then all that
+    have room for theirs.
     """
     shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
     found: list[Mark] = []
@@ -73,10 +73,12 @@ def _mark(events: Sequence[ChartEvent], axis: Axis) -> Mark:
 
 
 def _in_words(mark: Mark, start: float, end: float) -> Mark:
-    """Return a mark with its words, to the right of its sign or the left, where they have room."""
-    more = len(mark.events) - 1
-    text = _cut(mark.first.text, _LABEL_LENGTH) + (f" and {more} more" if more else "")
-    pixels = _GAP_PIXELS + sum(map(_letter, text))
+    """Return a mark with its words, to the right of its sign or the left, where they have room.
+
+    They are of what is worst of it, in few letters: all of it is told on hover.
+    """
+    text = _cut(_briefly(mark.first.text), _LABEL_LENGTH)
+    pixels = _GAP_PIXELS + text_pixels(text, font=_FONT_PIXELS)
     if mark.span[1] + pixels <= end:
         return replace(mark, text=text, span=(mark.span[0], mark.span[1] + pixels))
     if mark.span[0] - pixels >= start:
@@ -85,8 +87,9 @@ def _in_words(mark: Mark, start: float, end: float) -> Mark:
     return mark
 
 
-def _letter(letter: str) -> float:
-    return _LETTER_PIXELS * (2 if east_asian_width(letter) in "WF" else 1)
+def _briefly(text: str) -> str:
+    """Return ``broker 2 missing`` for ``broker 2 is missing``."""
+    return text.removeprefix("Alert: ").replace(" is ", " ", 1)
 
 
 def put_marks(made: Plot, axis: Axis, palette: Palette, *, pixels: float) -> None:
@@ -114,7 +117,7 @@ def put_marks(made: Plot, axis: Axis, palette: Palette, *, pixels: float) -> Non
                 "hovertext": _hover(mark.events, axis),
                 "xanchor": "right" if mark.is_left else "left",
                 "xshift": near_edge if mark.is_left else -near_edge,
-                "font": {"size": 11, "color": _colour(mark.first, palette)},
+                "font": {"size": _FONT_PIXELS, "color": _colour(mark.first, palette)},
             }
         )
 

@@ -12,7 +12,9 @@ from app.style.charts.marks import STRIP_PIXELS, put_marks
 from app.style.theme import URGENT, WATCH, Palette
 
 _ROW_PIXELS = 24
-_SHOWN = 20
+_SHOWN = 30
+_FAINT = "38"
+"""How much of a colour the ground of a pattern has, of ``ff``."""
 _NARROW = 14
 """So many letters of a name on a phone: a third of the width."""
 _PIXELS = 220
@@ -24,7 +26,12 @@ _AROUND = 70
 def shown_of(alerts: pl.DataFrame) -> str | None:
     """Say how many rows of the timeline are drawn; None where all are."""
     total = len(_names(alerts))
-    return f"{_SHOWN} of {total} rows: the first ones" if total > _SHOWN else None
+    if total <= _SHOWN:
+        return None
+    return (
+        f"Drawn are the first {_SHOWN} of {total} lines, each of a cause or its symptoms: the "
+        "table below has all."
+    )
 
 
 def _cut(name: str) -> str:
@@ -77,13 +84,15 @@ def timeline_chart(
                 # The line shows a bar that is too short to be seen.
                 "marker": {
                     "color": colour,
-                    "line": {"color": colour, "width": 1.5},
-                    # Not by colour alone.
+                    "line": {"color": colour, "width": 1},
+                    # Not by colour alone. Only what is to be acted on is filled with it.
                     "pattern": {
                         "shape": pattern,
-                        "fillmode": "overlay",
-                        "fgcolor": palette.ground,
-                        "size": 6,
+                        "fillmode": "replace",
+                        "bgcolor": f"{colour}{_FAINT}",
+                        "fgcolor": colour,
+                        "size": 7,
+                        "solidity": 0.15,
                     },
                 },
                 "hovertemplate": "%{y}<br>%{base|%H:%M:%S}<extra></extra>",

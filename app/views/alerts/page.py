@@ -8,6 +8,7 @@ from alerting.rules.lifecycle import State, active
 from app.data import alert_store
 from app.data.context import current
 from app.style.charts.timelines import shown_of, timeline_chart
+from app.style.columns import line_width, room_left
 from app.style.format import BRIEFLY, age, count, escape, thin
 from app.ui import (
     alert_forms,
@@ -135,6 +136,7 @@ else:
     if len(listed) < len(found):
         st.caption(f"{len(listed)} of {len(found)} causes; the table below has all alerts")
 
+named = line_width([one.what for one in (*open_now, *history)], least=180, most=320)
 columns = {
     "severity": Column(
         "severity",
@@ -142,11 +144,11 @@ columns = {
         badge_styles=alert_list.EVERY_SEVERITY,
         width=110,
     ),
-    "what": Column("what", width=230),
+    "what": Column("what", width=named),
     "state": Column("state", width=80),
     "began_at": Column("began", "time", width=102, help=BRIEFLY, at_least="began_before"),
     "lasts_seconds": Column("for", "duration", width=90),
-    "detail": Column("how bad", width=406),
+    "detail": Column("how bad", width=room_left([110, named, 80, 102, 90])),
     "step": Column("next step", width="large"),
     "note": Column("note", unknown="", width="medium"),
     "cluster": Column("cluster", width=100),
@@ -225,7 +227,11 @@ with components.section(
                         width=72,
                         help="Until it was mended: it may be over later.",
                     ),
-                    "detail": Column("how bad", width=504, help="At its worst, of what is over."),
+                    "detail": Column(
+                        "how bad",
+                        width=room_left([110, named, 102, 72]),
+                        help="At its worst, of what is over.",
+                    ),
                     "ended_at": Column("over at", "time", unknown="goes on", width=102),
                     "note": columns["note"],
                     "rule": columns["rule"],

@@ -141,7 +141,7 @@ tables.show(
         "status": Column("status", "status", badge_styles=view_model.BADGE_STYLES, width=122),
         "failing": Column("failing", help=f"Since when. {BRIEFLY}", width=118),
         "why": Column(
-            "why", width=174 if loses else 320, unknown="", help="The first line of a trace."
+            "why", width=260 if loses else 406, unknown="", help="The first line of a trace."
         ),
         "group": Column(
             "group", width=140, opens=(routes.GROUP, "group"), help="A sink's consumer group."

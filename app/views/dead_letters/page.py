@@ -61,7 +61,7 @@ tables.show(
         ),
         "arrival_per_second": Column(
             "arriving",
-            "rate",
+            "minute_rate",
             width=74,
             help="Mean of the last five minutes; it takes two polls to be known.",
         ),
@@ -181,10 +181,10 @@ with components.guarded():
     with left, components.section("Arriving", row=beside_title):
         components.chart(
             columns_chart(
-                history.frame,
+                view_model.by_minute(history.frame),
                 [
                     Line(
-                        column="arrival_per_second",
+                        column="arrival_per_minute",
                         name="arriving",
                         colour=colours_of([row["name"]], view.palette)[row["name"]],
                     )
@@ -192,11 +192,11 @@ with components.guarded():
                 axis=axis,
                 palette=view.palette,
                 step_seconds=history.step_seconds,
-                y_title="messages a second",
+                y_title="messages a minute",
                 height=200,
             ),
             key="letters-arriving",
-            alt=f"Messages a second that arrive in {row['name']}, over time",
+            alt=f"Messages a minute that arrive in {row['name']}, over time",
             note=note_of(view, history),
         )
     with (
@@ -224,15 +224,14 @@ with components.guarded():
         else:
             components.chart(
                 series_chart(
-                    course,
+                    view_model.by_minute(course),
                     by="reason",
-                    value="arrival_per_second",
+                    value="arrival_per_minute",
                     axis=axis,
                     palette=view.palette,
                     step_seconds=step,
-                    y_title="messages a second",
+                    y_title="messages a minute",
                     limit=6,
-                    legend_columns=2,
                     height=230,
                 ),
                 key="letters-exceptions",

@@ -202,6 +202,11 @@ def deleted_in(row: Mapping[str, Any]) -> tuple[str, str, bool]:
     return DASH, "redriven in time", False
 
 
+def by_minute(course: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of a chart with what arrives a minute, the unit of dead letters."""
+    return course.with_columns((pl.col("arrival_per_second") * 60).alias("arrival_per_minute"))
+
+
 def why_no_rate(row: Mapping[str, Any]) -> str:
     """Say why it is not known how fast dead letters arrive, or when it will be."""
     if row["log_end"] is not None:

@@ -5,7 +5,7 @@ import streamlit as st
 
 from app.data import history_queries, present
 from app.data.context import current
-from app.style.columns import room_left
+from app.style.columns import line_width, room_left
 from app.style.format import BRIEFLY, count, duration, escape
 from app.ui import components, group_list, routes, tables
 from app.ui.advice import current_advice
@@ -165,15 +165,16 @@ figures = {
 # All of it has room in a window of 1,440 pixels; who is late, how late, why and what next also in
 # one of 1,280, where a table has 860.
 left = room_left(column.width for column in (decides | figures).values())
+advice_width = line_width(shown["advice"], least=96, most=left * 2 // 5)
 columns = {
     **decides,
-    "reason": Column("why", width=left * 3 // 5),
+    "reason": Column("why", width=left - advice_width),
     "advice": Column(
         "advice",
         unknown=tables.DASH,
         help="What the page Scaling advises first. A dash: nothing, or no job has advised. Old: "
         "no job has advised since.",
-        width=left * 2 // 5,
+        width=advice_width,
     ),
     **figures,
     **(looked_up if view.is_phone else {}),

@@ -105,7 +105,7 @@ elif collections is not None:
             f":gray[:material/arrow_forward: {escape(view_model.what_to_do(row['error']))}]"
         )
     since = collections["observed_at"].min()
-    axis = axis_from(view, since)  # type: ignore[arg-type]  # a time: Polars cannot say so
+    axis = axis_from(view, since, part=0.5)  # type: ignore[arg-type]  # a time: Polars cannot say so
     # Up to the last whole minute: the figures then change once a minute, not at each refresh.
     ranged = collections.filter(pl.col("observed_at").is_between(axis.start, axis.end))
     polls = view_model.polls(ranged.filter(pl.col("source") == queries.KAFKA))
@@ -141,7 +141,6 @@ elif collections is not None:
                     step_seconds=1e9,
                     y_title="seconds",
                     limit=NAMED_SECTIONS,
-                    legend_columns=2,
                     log=log,
                     height=220,
                 ),

@@ -16,6 +16,7 @@ from app.data.history import History
 from app.style.charts.base import Axis
 from app.style.charts.lines import Line, colours_of, columns_chart
 from app.style.charts.timelines import shown_of, timeline_chart
+from app.style.columns import room_left
 from app.style.format import escape, thin
 from app.ui import (
     alert_forms,
@@ -227,7 +228,6 @@ if late is not None:
                     y_title="" if late.is_time else "messages waiting",
                     height=180 if view.is_phone else 240,
                     at_end=True,
-                    legend_columns=1 if view.is_phone else 6,
                     levels=levels,
                 ),
                 key="incident-lag",
@@ -252,13 +252,14 @@ with components.section("Course", help_text="The cause, what followed, and what 
             "after": Column("after", width=76, help="Before or after the cause began."),
             "kind": Column("", width=78),
             "what": Column("what", width=240, names=True),
-            "detail": Column("detail", width=506),
+            "detail": Column("detail", width=room_left([116, 76, 78, 240])),
         },
         view=view,
         key="incident-steps",
         alt="What happened, in order of time",
         noun="steps",
         most_cards=tables.ROW_LIMIT,
+        wraps=True,
     )
     if are_known and not happened:
         st.caption("No change of what it is about was seen from 30 min before it to its end.")

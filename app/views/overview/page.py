@@ -215,7 +215,6 @@ with components.guarded():
             step_seconds=past.step_seconds,
             y_title="messages waiting",
             limit=NAMED_SERIES,
-            legend_columns=2,
             log=log,
             at_end=True,
         )

@@ -169,7 +169,7 @@ tables.show(
         "unacknowledged": Column(
             "unacked", "count", width=68, help="Messages that a consumer holds."
         ),
-        "goes_to": Column("dead letters go to", width=160),
+        "goes_to": Column("dead letters go to", width=246),
         "oldest_seconds": Column(
             "oldest",
             "duration",

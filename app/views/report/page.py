@@ -10,7 +10,7 @@ from alerting.errors import AlertingError
 from app.data import alert_store, late_hours
 from app.data.context import current
 from app.style.format import clock, escape
-from app.ui import components, incidents, losses, tables
+from app.ui import components, incidents, losses, open_incidents, tables
 from app.ui.advice import advice_history, forecast
 from app.views.report import view_model
 from lake.schemas.tables import CONTRIBUTORS
@@ -43,6 +43,7 @@ except AlertingError as error:
     fired = None
     st.error(escape(str(error)), icon=":material/database_off:")
 if fired is not None:
+    fired = open_incidents.then_over(view, fired)
     lost = losses.said(view, fired)
     parts["incidents"] = view_model.incident_part(fired, start, end, lost=lost, is_cut=is_cut)
 with components.guarded():

@@ -10,8 +10,8 @@ from html import escape
 import polars as pl
 
 from alerting.rules.folding import as_it_was
-from alerting.rules.model import SEVERITIES
 from app.data.context import View
+from app.style.columns import line_width, room_left
 from app.style.format import BRIEFLY, count, duration, exact, listing, zone_name
 from app.ui import tables
 from app.ui.alert_list import EVERY_SEVERITY, at_worst, cut_note, moment, severity_style
@@ -85,12 +85,12 @@ def incident_part(
     lost: Mapping[str, str] | None = None,
     is_cut: bool = False,
 ) -> Part:
-    """Return the causes that were open in the week, the worst first and of these the longest.
+    """Return the causes that were open in the week.
 
     Of one that began earlier or goes on, what lies in the week counts.
 
     Args:
-        found: The incidents.
+        found: The incidents, in order.
         start: The week's first moment.
         end: Its end.
         lost: What was deleted unread in all, by the id of a cause.
@@ -103,11 +103,10 @@ def incident_part(
         if began is None or not is_inside or never_fired(one.cause):
             continue
         cause, symptoms = as_it_was(one.cause), counted(symptoms_of(one))
-        bad, in_all = at_worst(cause, is_over=ended is not None), (lost or {}).get(cause.id)
+        bad, in_all = at_worst(cause), (lost or {}).get(cause.id)
         inside = min(moment(mended_at(cause)) or end, end) - max(began, start)
         rows.append(
             {
-                "order": SEVERITIES.index(one.cause.severity),
                 "severity": [severity_style(one.cause.severity, is_over=ended is not None).label],
                 "what": cause.what,
                 "began": began,
@@ -125,35 +124,34 @@ def incident_part(
     frame = pl.DataFrame(
         rows,
         schema={
-            **{"order": pl.Int64, "severity": pl.List(pl.String)},
-            **{"what": pl.String, "began": time, "began_before": pl.Boolean, "ended": time},
+            **{"severity": pl.List(pl.String), "what": pl.String},
+            **{"began": time, "began_before": pl.Boolean, "ended": time},
             **{"seconds": pl.Float64, "symptoms": pl.Int64, "not_fired": pl.Int64},
             "detail": pl.String,
         },
-    ).sort("order", "seconds", "what", descending=[False, True, False])
+    )
+    before = {
+        "severity": Column("severity", "status", badge_styles=EVERY_SEVERITY, width=108),
+        "what": Column("what", width=line_width(frame["what"], least=180, most=320)),
+        "began": Column("began", "time", width=102, help=BRIEFLY, at_least="began_before"),
+        "seconds": Column("lasted", "duration", width=72, help=LASTED),
+    }
+    left = room_left(column.width for column in before.values())
     return Part(
         key="incidents",
         title="Incidents",
         rows=frame,
         columns={
-            "severity": Column(
-                "severity",
-                "status",
-                badge_styles=EVERY_SEVERITY,
-                width=108,
-            ),
-            "what": Column("what", width=230),
-            "began": Column("began", "time", width=102, help=BRIEFLY, at_least="began_before"),
-            "seconds": Column("lasted", "duration", width=72, help=LASTED),
+            **before,
             # A sentence is read, the others are looked up: they stand behind it.
-            "detail": Column("how bad", width=506, help="At its worst, of all evaluations."),
+            "detail": Column("how bad", width=left, help="At its worst, of all evaluations."),
             "ended": Column("over at", "time", unknown="goes on", width=102, help="Its alert."),
             "symptoms": Column("symptoms", "count", width=80, help="All, whenever they fired."),
             "not_fired": Column(
                 "never fired", "count", width=90, help="Beside these: pending, now or until over."
             ),
         },
-        noun="causes, the worst first",
+        noun="causes: what goes on, most urgent first, then what is over, newest first",
         nothing="Nothing fired in this week.",
         note=cut_note(is_cut=is_cut),
         is_cut=is_cut,

@@ -9,6 +9,7 @@ from alerting.status.phrases import (
     compared_rates,
     duration,
     in_steps,
+    minute_rate,
     on_partitions,
     rate,
     share,
@@ -40,6 +41,14 @@ def test_duration(seconds: float, text: str) -> None:
 )
 def test_rate(per_second: float, text: str) -> None:
     assert rate(per_second) == text
+
+
+@pytest.mark.parametrize(
+    ("per_second", "text"),
+    [(1.9, "114/min"), (20.0, "1,200/min"), (0.05, "3/min"), (1 / 120, "0.5/min")],
+)
+def test_what_is_rare_is_told_a_minute(per_second: float, text: str) -> None:
+    assert minute_rate(per_second) == text
 
 
 @pytest.mark.parametrize(

@@ -68,18 +68,17 @@ def test_the_highest_are_drawn_and_the_others_added_up() -> None:
     assert rest["lag"].to_list() == [1.0, 2.0]
 
 
-@pytest.mark.parametrize(("columns", "lines"), [(6, 0), (3, 1), (1, 5)])
-def test_further_lines_of_a_legend_take_no_height_from_the_plot(columns: int, lines: int) -> None:
+@pytest.mark.parametrize(("pixels", "lines"), [(600, 0), (300, 1), (90, 5)])
+def test_further_lines_of_a_legend_take_no_height_from_the_plot(pixels: int, lines: int) -> None:
     names = [f"g{number}" for number in range(5)]
     made = columns_chart(
         frame(a=[1.0, 2.0]).with_columns(pl.col("lag").alias(name) for name in names),
         [Line(column=name, name=name) for name in names],
-        axis=AXIS,
+        axis=replace(AXIS, pixels=pixels),
         palette=LIGHT,
         step_seconds=60,
         y_title="messages",
         levels=[("objective", 2.0)],
-        legend_columns=columns,
         height=180,
     )
     assert made.layout.height == 180 + 19 * lines
@@ -206,24 +205,24 @@ def test_marks_stand_in_a_strip_above_all_lines_and_change_no_height() -> None:
     assert marked.layout.height == bare.layout.height
 
 
-def test_names_of_a_legend_have_one_width_and_are_whole_on_hover() -> None:
+def test_names_of_a_legend_have_their_own_widths_and_are_whole_on_hover() -> None:
     long = "connect-parcel_archive-of-the-west"
     made = series_chart(
         frame(**{long: [2.0, 3.0], "short": [1.0, 1.0]}),
         by="group",
         value="lag",
-        axis=AXIS,
+        axis=replace(AXIS, pixels=400),
         palette=DARK,
         step_seconds=60,
         y_title="messages",
         height=240,
-        legend_columns=2,
     )
     cut, short = made.data
     assert cut.name == "connect-parc…of-the-west"
     assert (cut.meta, cut.hovertemplate) == (long, "%{y:,.0f}<extra>%{meta}</extra>")
     assert (short.name, short.hovertemplate) == ("short", "%{y:,.0f}")
-    assert made.layout.legend.entrywidth == 150
+    assert [cut.legendgroup, short.legendgroup] == [cut.name, "short"], "not that of the longest"
+    assert made.layout.legend.tracegroupgap == 0
     assert made.layout.height == 240
     assert in_words(made).startswith(f"{long}: ")
 

@@ -6,7 +6,7 @@ from math import inf, nan
 
 import pytest
 
-from app.style.columns import is_cut, line_width, room_left, row_pixels, word_width, writer
+from app.style.columns import fitted, line_width, room_left, text_pixels, word_width, writer
 from app.style.format import THIN
 
 
@@ -61,23 +61,39 @@ def test_a_text_is_no_number() -> None:
     assert writer("text", []) is None
 
 
+LONG = f"No commit for 45 min with 3{THIN}315 messages waiting on orders-7"
+
+
 @pytest.mark.parametrize(
-    ("text", "width", "expected"),
+    ("width", "lines", "left"),
     [
-        pytest.param("no commit for 45 min on orders-7", 120, True, id="a sentence"),
-        pytest.param("no commit for 45 min on orders-7", "large", False, id="a wide column"),
-        pytest.param("no commit for 45 min on orders-7", None, False, id="as wide as its texts"),
-        pytest.param("a-name-without-any-space-in-it", 60, False, id="a name cannot be wrapped"),
+        pytest.param("large", 1, None, id="it has room"),
+        pytest.param(None, 1, None, id="as wide as its texts"),
+        pytest.param(200, 1, "messages waiting on orders-7", id="behind a number, all of it"),
+        pytest.param(178, 1, f"3{THIN}315 messages waiting on orders-7", id="or before it"),
+        pytest.param(150, 3, None, id="in three lines"),
+        pytest.param(120, 3, "waiting on orders-7", id="the third line has an end"),
     ],
 )
-def test_a_sentence_that_has_no_room_in_its_column_is_cut(
-    text: str, width: int | str | None, expected: bool
+def test_a_text_that_has_no_room_in_its_column_ends_behind_a_word(
+    width: int | str | None, lines: int, left: str | None
 ) -> None:
-    assert is_cut([text], width) is expected
+    said = LONG if left is None else f"{LONG.removesuffix(left).rstrip()} …"
+    assert fitted(LONG, width, lines=lines) == said
+
+
+@pytest.mark.parametrize("width", range(20, 420, 7))
+def test_what_is_left_of_a_text_has_room(width: int) -> None:
+    assert text_pixels(fitted(LONG, width)) <= width - 16 or fitted(LONG, width) == "…"
+
+
+def test_a_name_that_has_no_room_is_cut_within() -> None:
+    assert fitted("telemetry-archive-of-the-north", 120) == "telemetry-archive…"
+    assert fitted("orders", 120) == "orders"
 
 
 def test_what_columns_leave_of_a_table() -> None:
-    assert room_left([100, 18, None, "small"]) == 900
+    assert room_left([100, 18, None, "small"]) == 1104 - 118
 
 
 @pytest.mark.parametrize(
@@ -94,6 +110,11 @@ def test_a_column_has_the_width_of_its_longest_word(texts: list[str | None], pix
     assert word_width(texts, least=84) == pixels
 
 
+def test_dead_letters_have_one_unit_however_many_arrive() -> None:
+    assert column("minute_rate", 0.05, 1.9) == ["3/min", "114/min"]
+    assert column("minute_rate", 0.0) == ["0/min"]
+
+
 def test_the_time_until_a_deadline_is_written_in_the_steps_of_all_deadlines() -> None:
     seconds = [0.0, 120.0, 5 * 3600 + 29 * 60.0, 47.9 * 3600, 3 * 86_400 - 1.0, None]
     assert column("left", *seconds) == [
@@ -108,25 +129,7 @@ def test_the_time_until_a_deadline_is_written_in_the_steps_of_all_deadlines() ->
 
 def test_a_column_that_is_as_wide_as_its_texts_cuts_none() -> None:
     texts = ["IllegalArgumentException, 67 %", None, "DataException"]
-    assert line_width(texts, least=150, most=204) == 196
-    assert not is_cut([texts[0] or ""], 196)
+    width = line_width(texts, least=150, most=204)
+    assert 150 < width < 204
+    assert fitted(texts[0] or "", width) == texts[0]
     assert line_width([None], least=150, most=204) == 150
-
-
-CUT, WHOLE = "No commit for 45 min with 3,315 messages waiting.", "Keeps up"
-
-
-@pytest.mark.parametrize(
-    ("texts", "width", "pixels"),
-    [
-        pytest.param([CUT] + [WHOLE] * 2, 120, 58, id="a sentence of few rows is cut"),
-        pytest.param([CUT] * 3, 600, 31, id="it has room"),
-        pytest.param([CUT] * 8 + [WHOLE] * 6, 120, 58, id="most are cut"),
-        pytest.param([CUT] * 5 + [WHOLE] * 9, 120, 31, id="most are not"),
-        pytest.param([CUT] * 16, 120, 31, id="many rows"),
-    ],
-)
-def test_rows_have_three_lines_where_a_sentence_of_most_would_be_cut(
-    texts: list[str], width: int, pixels: int
-) -> None:
-    assert row_pixels([(["a"] * len(texts), 60), (texts, width)], len(texts)) == pixels

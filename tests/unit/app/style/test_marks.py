@@ -47,7 +47,7 @@ def test_a_mark_has_words_where_there_is_room(pixels: int, texts: list[str]) -> 
 def test_a_loss_has_words_before_a_broker_and_that_before_others() -> None:
     back = ChartEvent(at=START + timedelta(minutes=8), text="broker 2 is back", kind="main")
     found = marked(replace(AXIS, pixels=200), event(2, "a" * 20), back, event(58, "b" * 20))
-    assert said(found) == ["", "broker 2 is back", ""]
+    assert said(found) == ["", "broker 2 back", ""]
     lost = event(58, "orders lost messages", is_act=True)
     assert said(marked(replace(AXIS, pixels=200), event(2, "a" * 20), back, lost)) == [
         "",
@@ -59,10 +59,15 @@ def test_a_loss_has_words_before_a_broker_and_that_before_others() -> None:
 def test_events_whose_signs_would_cover_each_other_are_one_mark() -> None:
     back = ChartEvent(at=START + timedelta(minutes=4.4), text="broker 2 is back", kind="main")
     (one,) = marked(AXIS, event(4, "leaders moved: 1 → 2"), back, event(4.8, "e"))
-    assert (one.text, one.first) == ("broker 2 is back and 2 more", back)
+    assert (one.text, one.first) == ("broker 2 back", back)
     (one,) = marked(AXIS, back, event(5, "broker 3 is missing", is_act=True))
-    assert one.text == "broker 3 is missing and 1 more"
+    assert one.text == "broker 3 missing"
     assert len(marked(AXIS, event(4), event(5.3))) == 2
+
+
+def test_what_is_marked_is_named_in_few_letters() -> None:
+    missing, alert = event(5, "broker 2 is missing"), event(40, "Alert: billing is stalled")
+    assert said(marked(AXIS, missing, alert)) == ["broker 2 missing", "billing stalled"]
 
 
 @pytest.mark.parametrize("pixels", [220, 300, 700])
@@ -86,7 +91,7 @@ def test_events_of_the_axis_are_drawn_as_lines_and_told_on_hover() -> None:
     events = (event(20, "e", detail="<b>x</b>"), event(20.05, "lost", is_act=True), event(90))
     put_marks(made, replace(AXIS, events=events), DARK, pixels=120)
     (shape,), (note,) = made.shapes, made.notes
-    assert note["text"] == "▼ lost and 1 more"
+    assert note["text"] == "▼ lost"
     assert note["font"]["color"] == shape["line"]["color"] == DARK.act
     assert note["x"] == shape["x0"]
     assert note["hovertext"].split("<br>") == ["08:20:00 e: &lt;b&gt;x&lt;/b&gt;", "08:20:03 lost"]

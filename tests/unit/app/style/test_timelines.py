@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from app.style.charts.base import ChartEvent
-from app.style.charts.timelines import timeline_chart
+from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.theme import LIGHT
 from tests.unit.app.style.test_charts import AXIS, START
 
@@ -40,6 +40,18 @@ def test_labels_of_marks_lie_above_the_bars_of_a_timeline() -> None:
     assert marked.layout.height > bare.layout.height, "bars keep their height"
 
 
+@pytest.mark.parametrize(("lines", "said"), [(30, None), (31, "the first 30 of 31 lines")])
+def test_a_timeline_says_which_lines_it_draws(lines: int, said: str | None) -> None:
+    names = [str(number) for number in range(lines)]
+    bars = pl.DataFrame(
+        {"what": names, "severity": "info", "from": [START] * lines, "to": [AXIS.end] * lines}
+    )
+    note = shown_of(bars)
+    assert note is None if said is None else note is not None and said in note
+    drawn = timeline_chart(bars, axis=AXIS, palette=LIGHT).layout.yaxis.ticktext
+    assert list(drawn) == names[:30]
+
+
 def test_severities_of_a_timeline_differ_by_more_than_their_colour() -> None:
     rows = pl.DataFrame(
         {"what": list("abcd"), "severity": ["critical", "warning", "info", "pending"]}
@@ -47,4 +59,10 @@ def test_severities_of_a_timeline_differ_by_more_than_their_colour() -> None:
     *bars_drawn, ends = timeline_chart(rows, axis=AXIS, palette=LIGHT).data
     assert [one.name for one in bars_drawn] == ["● act now", "▲ watch", "i note", "○ pending"]
     assert len({one.marker.pattern.shape for one in bars_drawn}) == 4
+    act, *others = bars_drawn
+    assert (act.marker.pattern.shape, act.marker.color) == ("", LIGHT.act)
+    for one in others:
+        pattern = one.marker.pattern
+        assert (pattern.fillmode, pattern.fgcolor) == ("replace", one.marker.color)
+        assert pattern.bgcolor == f"{one.marker.color}38", "calmer than what is to be acted on"
     assert list(ends.x) == [AXIS.local(AXIS.start), AXIS.local(AXIS.end)]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 import polars as pl
 import pytest
 
 from app.data.context import View
 from app.data.time_range import RANGES
-from app.style.theme import DARK, LIGHT, OK, URGENT, Badge, Palette
+from app.style.theme import OK, URGENT
 from app.ui import tables
 from app.ui.advice.advice_cards import in_a_line
 from app.ui.advice.advice_history import change
@@ -285,31 +285,17 @@ def test_a_phone_has_twenty_cards_and_the_others_folded_where_none_is_left_out(
     assert drawn == {"few-cards": 20, "all-cards": 20, "all-more": 10}
 
 
-def test_the_status_of_a_wrapped_row_is_a_word_in_the_colour_of_its_badge(view: View) -> None:
-    frame = pl.DataFrame({"status": [[URGENT.label], [OK.label], None]})
-    columns = {"status": Column("status", "status", badge_styles=(URGENT, OK))}
-    shown = styled(frame, columns, view, in_words=True)
-    assert shown.data["status"].to_list()[:2] == [URGENT.label, OK.label]
-    html = shown.to_html()
-    assert all(f"color: {view.palette.badges[one.colour]}" in html for one in (URGENT, OK))
-    assert styled(frame, columns, view).data["status"][0] == [URGENT.label]
-
-
-@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
-def test_the_words_of_statuses_are_read_on_the_ground_of_their_theme(palette: Palette) -> None:
-    ground = "#ffffff" if palette is LIGHT else "#0f1318"
-    assert set(palette.badges) == set(get_args(Badge))
-    for colour in palette.badges.values():
-        low, high = sorted(map(_luminance, (colour, ground)))
-        assert (high + 0.05) / (low + 0.05) > 4.5, colour
-
-
-def _luminance(colour: str) -> float:
-    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    red, green, blue = (
-        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+def test_a_text_that_has_no_room_is_cut_in_its_cell_alone(view: View) -> None:
+    said = "no commit for 45 min with 3 messages waiting on orders-7"
+    frame = pl.DataFrame({"why": [said, "keeps up"]})
+    columns = {"why": Column("why", width=160)}
+    shown = styled(frame, columns, view)
+    assert shown.data["why"].to_list() == [said, "keeps up"], "a double click shows all of it"
+    cells = re.findall("<td[^>]*>(.*?)</td>", shown.to_html())
+    assert cells == ["no commit for 45 min …", "keeps up"]
+    assert said in csv(frame, columns)
+    in_lines = styled(frame, columns, view, lines=3)
+    assert said in in_lines.to_html()
 
 
 def test_rates_on_a_card_have_the_unit_of_their_column() -> None:

@@ -179,8 +179,15 @@ def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
         "No commit for 9 min with 4 messages waiting on 1 of 12 partitions (o-7).": (
             *(
                 "STALLED",
-                "No commit for 9 min with 4 messages waiting on 1 of 12 partitions (o-7).",
+                "No commit for 9 min on o-7, 1 of 12 partitions.",
             ),
+        ),
+        "No commit for 1 h 9 min with 4,123 messages waiting on 3 of 12 partitions (o-7).": (
+            *("STALLED", "No commit for 1 h 9 min on 3 of 12 partitions (o-7)."),
+        ),
+        "At least 1,436 messages lost to retention on o-1, 1 of 3 partitions, in the last 10 min "
+        "or since the last commit.": (
+            *("LOSING_DATA", "At least 1,436 lost on o-1, 1 of 3 partitions."),
         ),
         "42 min 41 s behind with 1,420 messages, falling behind on 4 of 4 partitions, most on "
         "o-1: 40/s arrive, 30/s consumed.": (

@@ -95,7 +95,7 @@ def test_what_happened_is_told_in_order_of_time() -> None:
     assert [row[0] for row in rows.filter(pl.col("kind") == "cause").select("detail").rows()] == [
         ""
     ]
-    assert rows["detail"][-1] == f"It said: “{CAUSE.detail}”", "in the words of then"
+    assert rows["detail"][-1] == f"It said: {CAUSE.detail}", "in the words of then"
     assert after(at(1000), at(1000)) == "0 s"
 
 
@@ -152,7 +152,7 @@ def test_what_is_mended_is_named_and_coloured_by_what_it_was_and_told_by_what_is
     text = markdown(incident, steps(was, (), {}), at(2000), "http://h", spacing=STEP)
     assert text.startswith("# g stopped\n\ng is catching up\\: 10 wait\n")
     over = replace(MENDED, state=State.RESOLVED, resolved_at=1360.0)
-    assert told(Incident(cause=over)) == ("It said: “900 wait”", "It was advised: Start it.")
+    assert told(Incident(cause=over)) == ("It said: 900 wait", "It was advised: Start it.")
 
 
 def test_when_it_was_mended_is_a_step_of_its_course() -> None:
@@ -162,7 +162,7 @@ def test_when_it_was_mended_is_a_step_of_its_course() -> None:
         ("alert", "the alert fired"),
         ("mended", "mended: g stopped"),
     ]
-    assert (found[-1].at, found[-1].detail) == (at(1200), "It said: “900 wait”")
+    assert (found[-1].at, found[-1].detail) == (at(1200), "It said: 900 wait")
 
 
 def test_when_it_was_worst_is_a_step_of_its_course() -> None:
@@ -170,9 +170,9 @@ def test_when_it_was_worst_is_a_step_of_its_course() -> None:
     incident = as_it_was(Incident(cause=replace(MENDED, worst=worst)))
     (step,) = [one for one in steps(incident, (), {}) if one.kind == "worst"]
     assert (step.at, step.what) == (at(1100), "at its worst: g stopped")
-    assert step.detail == "It said: “9000 wait”"
+    assert step.detail == "It said: 9000 wait"
     over = replace(incident.cause, state=State.RESOLVED, resolved_at=1360.0)
-    assert told(Incident(cause=over))[0] == "At worst it said: “9000 wait”"
+    assert told(Incident(cause=over))[0] == "At worst: 9000 wait"
     alike = replace(worst, detail=WAS.detail)
     same = as_it_was(Incident(cause=replace(MENDED, worst=alike)))
     assert "worst" not in [one.kind for one in steps(same, (), {})], "the end says it"
@@ -257,7 +257,7 @@ def test_symptoms_from_before_count_as_those_of_the_list_do() -> None:
 
 
 def test_what_is_over_is_told_as_what_was() -> None:
-    assert told(INCIDENT) == (f"It said: “{CAUSE.detail}”", "It was advised: Restart it.")
+    assert told(INCIDENT) == (f"It said: {CAUSE.detail}", "It was advised: Restart it.")
     goes_on = replace(CAUSE, state=State.FIRING, resolved_at=None)
     assert told(Incident(cause=goes_on)) == (CAUSE.detail, "Restart it.")
 

@@ -14,6 +14,7 @@ from alerting.rules.lifecycle import Alert, State, Told, Worst
 from alerting.rules.model import AlertSeverity
 from app.data.context import View
 from app.data.late_hours import first_minute_between, over_objective
+from app.style.columns import fitted, room_left
 from app.ui.incidents import Incident
 from app.ui.tables import csv
 from app.views.report import view_model
@@ -100,7 +101,7 @@ def test_a_week_says_how_much_of_it_was_measured(first: datetime | None, said: s
     assert view_model.headline({"incidents": none}, measured)[1] == said
 
 
-def test_the_worst_incidents_come_first_and_of_these_the_longest() -> None:
+def test_incidents_keep_their_order_and_say_how_bad_they_were() -> None:
     found = [
         Incident(
             cause=alert(
@@ -111,13 +112,13 @@ def test_the_worst_incidents_come_first_and_of_these_the_longest() -> None:
             )
         )
         for what, severity, lasted in (
-            ("a note of hours", AlertSeverity.INFO, 600),
             ("a minute", AlertSeverity.CRITICAL, 1),
             ("an hour", AlertSeverity.CRITICAL, 60),
+            ("a note of hours", AlertSeverity.INFO, 600),
         )
     ]
     part = view_model.incident_part(found, START, END)
-    assert part.rows["what"].to_list() == ["an hour", "a minute", "a note of hours"]
+    assert part.rows["what"].to_list() == ["a minute", "an hour", "a note of hours"]
     page = view_model.html("a week", "3 incidents.", [part], cast(View, Frame()))
     assert "● was urgent" in page and "i was a note" in page
     assert [line.split(",")[0] for line in csv(part.rows, part.columns).splitlines()] == [
@@ -252,7 +253,7 @@ def test_an_incident_is_named_by_what_it_was_while_it_catches_up() -> None:
     ("ended", "said"),
     [
         pytest.param(None, "3 lost.", id="it goes on"),
-        pytest.param(END.timestamp(), "“3 lost.”", id="it is over"),
+        pytest.param(END.timestamp(), "3 lost.", id="it is over"),
     ],
 )
 def test_how_bad_an_incident_is_says_it_at_its_worst(ended: float | None, said: str) -> None:
@@ -263,8 +264,18 @@ def test_how_bad_an_incident_is_says_it_at_its_worst(ended: float | None, said: 
         part = view_model.incident_part([Incident(cause=cause)], START, END)
         return str(part.rows["detail"].item())
 
-    assert detail_of(replace(loses, worst=worst)) == "“90 lost.”, at worst"
+    assert detail_of(replace(loses, worst=worst)) == "at worst: 90 lost."
     assert detail_of(replace(loses, worst=replace(worst, detail="3 lost."))) == said
+
+
+def test_what_happened_is_named_whole_and_how_bad_it_was_has_the_rest_of_the_width() -> None:
+    long = "orders.placed-dlt keeps dead letters for 1 d only"
+    found = [Incident(cause=alert(what, began=START.timestamp())) for what in (long, "short")]
+    part = view_model.incident_part(found, START, END)
+    assert fitted(long, part.columns["what"].width) == long
+    names = list(part.columns)
+    seen = [part.columns[name].width for name in names[: names.index("detail") + 1]]
+    assert room_left(seen) == 0
 
 
 def test_what_may_never_fire_is_no_incident() -> None:
