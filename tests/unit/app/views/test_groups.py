@@ -176,10 +176,10 @@ def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
             "STOPPED",
             "nobody consumes, 9 messages wait.",
         ),
-        "No commit for 9 min with 4 messages waiting on 1 of 12 partitions (o-7).": (
+        "No commit on 1 of 12 partitions (o-7) while 4 messages wait there.": (
             *(
                 "STALLED",
-                "No commit for 9 min with 4 messages waiting on 1 of 12 partitions (o-7).",
+                "No commit on 1 of 12 partitions (o-7) while 4 messages wait there.",
             ),
         ),
         "42 min 41 s behind with 1,420 messages, falling behind on 4 of 4 partitions, most on "
