@@ -273,6 +273,16 @@ def told(kind: AdviceKind, limit: str | None = None, **figures: float | str) -> 
             id="without a capacity",
         ),
         pytest.param(
+            told(AdviceKind.ADD_CONSUMERS, arrival=90.0, consumption=92.0),
+            "More arrives than is consumed",
+            id="rates that deny it",
+        ),
+        pytest.param(
+            told(AdviceKind.PARTITION_BOUND, arrival=90.1, consumption=90.0),
+            "More arrives than is consumed",
+            id="rates that read alike",
+        ),
+        pytest.param(
             told(
                 AdviceKind.BLOCKED_PARTITION, blocked_partitions="orders-2", no_commit_for="4 min"
             ),
