@@ -24,7 +24,14 @@ from app.ui.alert_list import (
     severity_style,
 )
 from app.ui.browser.items import Item, Target
-from app.ui.incidents import DEADLINE_SHOWN, Incident, last_end, mended_at, never_fired
+from app.ui.incidents import (
+    DEADLINE_SHOWN,
+    Incident,
+    is_mending,
+    last_end,
+    mended_at,
+    never_fired,
+)
 from app.ui.symptoms import (
     counted,
     lines_in_all,
@@ -81,13 +88,20 @@ def span(incident: Incident, view: View) -> str:
     began = clock(moment(cause.began_at), view.zone, now=view.now)
     mended = mended_at(cause)
     if incident.ended_at is None or mended is None:
-        return beginning(began, at_least=cause.began_before)
+        return since_when(cause, view)
     began = or_before(began, at_least=cause.began_before)
     lasted = f"lasted {duration(mended - cause.began_at)}".replace(" ", "\u00a0")
     if mended == cause.resolved_at:
         return f"{began}, {lasted}"
     over = clock(moment(cause.resolved_at), view.zone, now=view.now)
     return f"{began}, {lasted}, alert over at {over}"
+
+
+def since_when(one: Alert, view: View) -> str:
+    """Write since when what goes on is so; of what mends, since when there was trouble."""
+    at = clock(moment(one.began_at), view.zone, now=view.now)
+    began = beginning(at, at_least=one.began_before)
+    return f"in trouble {began}" if is_mending(one) else began
 
 
 def beginning(began: str, *, at_least: bool) -> str:

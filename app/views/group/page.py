@@ -83,7 +83,7 @@ with components.guarded():
 since = ""
 if began is not None and status is not Status.OK:
     when = clock(began, view.zone, now=view.now)
-    word = "It loses messages since" if status is Status.LOSING_DATA else "Since"
+    word = view_model.SINCE.get(status, "Since")
     since = f" {word} {incident_list.or_before(f'**{when}**', at_least=is_before)}"
     if status is Status.STOPPED and not is_before:
         polls = timedelta(seconds=2 * view.interval_seconds)

@@ -21,6 +21,9 @@ from app.ui.incidents import LOSES_DATA, labels_of
 from app.ui.tables import NEVER, NONE
 from lake.schemas.bronze import IN_TOTALS
 
+SINCE = {Status.LOSING_DATA: "It loses messages since", Status.CATCHING_UP: "Catching up since"}
+"""What began at the moment that a status has, where "since" alone may be taken for another."""
+
 HEATMAP_ROWS = 60
 """Most partitions of one heatmap: those with the highest lag."""
 
