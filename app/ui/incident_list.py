@@ -33,9 +33,9 @@ from app.ui.incidents import (
     never_fired,
 )
 from app.ui.symptoms import (
-    counted,
     lines_in_all,
     lines_now,
+    numbered,
     symptoms_in_all,
     symptoms_now,
     symptoms_of,
@@ -244,7 +244,7 @@ def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:
         rows.append(_bar(cause.what, _drawn_as([cause]), cause.began_at, mended_at(cause), now))
         if fired := [each for each in symptoms_of(one) if not never_fired(each)]:
             first = min(each.began_at for each in fired)
-            label = f"  ↳ {count(counted(fired).fired, 'symptom')} of {cause.what}"
+            label = f"  ↳ {numbered(one)} of {cause.what}"
             rows.append(_bar(label, _drawn_as(fired), first, last_end(fired), now))
     time = pl.Datetime("us", "UTC")
     return pl.DataFrame(
