@@ -17,7 +17,7 @@ from app.ui import incident_list
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE
 
-WINDOW = "Messages a second, the mean of the last five minutes."
+WINDOW = "Messages a second, the mean of the last five minutes; of less after a start or a pause."
 """What the present rates of a group are."""
 
 STATUS_WINDOW = (

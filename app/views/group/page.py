@@ -133,11 +133,11 @@ with st.grid(6, min_column_width=124, gap="small"):
         help_text="Time since the oldest message was appended that the group has not read.",
     )
     for label, metric, written in (
-        ("Arriving", "arrival_per_second", "mean of 5 min"),
+        ("Arriving", "arrival_per_second", "on average lately"),
         (
             "Consumed",
             "consumption_per_second",
-            "committed, 5 min" if row["consumption_per_second"] else "committed now",
+            "committed lately" if row["consumption_per_second"] else "committed now",
         ),
     ):
         delta, colour = seasons.delta(usual_now[metric], row[metric], written, row["rates_of"])

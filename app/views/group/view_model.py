@@ -95,7 +95,7 @@ def drained_in(row: Mapping[str, Any]) -> tuple[str, str]:
         # What it does at these rates tells nothing of a backlog that comes and goes in waves.
         if loses:
             return NOT_NOW, "retention deletes it"
-        return NOT_NOW, "it grew in 5 min" if row["grows"] else "at the rates of 5 min"
+        return NOT_NOW, "it grew lately" if row["grows"] else "at the last rates"
     if drain == NONE:
         return "nothing waits" if row["lag"] == 0 else "steady", "at these rates"
     return duration(drain), "retention deletes some" if loses else "at these rates"
