@@ -89,6 +89,8 @@ def _dressed(facts: GroupFacts, found: Decision) -> Recommendation | None:
         return _downstream(facts, asked, group_size)
     if group_size.decision is SizeDecision.PARTITION_BOUND or group_size.hopeless:
         return _bound(facts, asked, group_size)
+    if found.consumers > asked.consumers >= group_size.consumers:
+        return _in_waves(facts, asked, group_size, found)
     if found.consumers > asked.consumers:
         return _more(facts, asked, group_size, found.consumers)
     if group_size.consumers > asked.consumers:
@@ -167,6 +169,26 @@ def _more(
         f"{why}. One consumer processes {_capacity(asked.capacity)}.",
         load=load,
         proposed=proposed,
+        caveats=(*of_other_members(facts), QUOTAS),
+    )
+
+
+def _in_waves(
+    facts: GroupFacts, asked: SizeInputs, group_size: GroupSize, found: Decision
+) -> Recommendation:
+    """Advise what was needed a short time ago: what arrives comes and goes."""
+    load = busiest_consumer(asked, asked.arrival, asked.consumers, group_size.allowed_utilisation)
+    return _advice(
+        facts,
+        asked,
+        group_size,
+        AdviceKind.ADD_CONSUMERS,
+        AdviceSeverity.WATCH,
+        f"{_are(asked.consumers, 'enough')} for the {_arriving(asked)} that arrive at the moment, "
+        f"but not for what comes and goes: {found.reason}. One consumer processes "
+        f"{_capacity(asked.capacity)}.",
+        load=load,
+        proposed=found.consumers,
         caveats=(*of_other_members(facts), QUOTAS),
     )
 
