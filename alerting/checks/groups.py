@@ -68,7 +68,7 @@ def _status(status: Status, meaning: str) -> Check:
                     cause=f"It {_was(status)}, and what came meanwhile is not read yet.",
                     step=WAIT_STEP if catches_up else _words(given, key, found).step,
                     page="group",
-                    status=status.value,
+                    status=found.status.value,
                     related=_related(found),
                 )
             # A group that may only pass through a peak: no reason to begin, nor to end an alert.
@@ -204,7 +204,7 @@ def objective_missed(given: CheckInput) -> Iterable[CheckResult]:
                 cause=words.cause,
                 step=WAIT_STEP if mends else words.step,
                 page="group",
-                status=Status.FALLING_BEHIND.value,
+                status=found.status.value,
                 related=_related(found),
             )
         # As with falling behind: no reason to begin, nor to end an alert.

@@ -216,7 +216,7 @@ def _stalled(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDeci
         while_ = "nothing arrives"
     return StatusDecision(
         status=Status.STALLED,
-        reason=f"No commit for {duration(waiting)} with {lag} waiting, while {while_}.",
+        reason=f"No commit with {lag} waiting, while {while_}.",
         since=since,
     )
 
@@ -244,8 +244,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     if trend is None and found.resumed_at is not None:
         return StatusDecision(
             status=Status.CATCHING_UP,
-            reason=f"Consuming again for {duration(found.newest.at - found.resumed_at)}: "
-            f"{messages(lag)} wait.",
+            reason=f"Consuming again: {messages(lag)} wait.",
             since=found.resumed_at,
         )
     if trend is None:
@@ -308,8 +307,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     if found.shrinks_since is not None:
         return StatusDecision(
             status=Status.CATCHING_UP,
-            reason=f"{late(lag, behind)}, catching up slowly for "
-            f"{duration(found.newest.at - found.shrinks_since)}: {evidence}.",
+            reason=f"{late(lag, behind)}, catching up slowly: {evidence}.",
             since=found.shrinks_since,
         )
     if growth is not None and is_lasting:

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 from alerting.status.model import Status
 
-WAIT_STEP = "Wait, or add consumers until it has caught up."
+WAIT_STEP = "Watch that it catches up; add consumers if that takes too long."
 """The step where nothing but time is needed."""
 
 SCALING_STEP = "See what the Scaling page advises and what it cannot tell."
 """The step where what to do is a question of scaling: lists put the advice there."""
+
+LATE_STEP = "Look at what its handlers wait for; if they are busy all the time, add consumers."
+"""The same where Scaling advises no change: who has to act is not to be told to wait."""
 
 MISSES_OBJECTIVE = "misses its objective"
 

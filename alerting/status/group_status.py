@@ -282,12 +282,10 @@ def _group_sentence(
         case Status.FALLING_BEHIND:
             return f"{how_late}, falling behind {late_on}."
         case Status.STALLED:
-            waited = duration(worst.numbers.without_commit_seconds or 0.0)
+            # Since when is told beside it.
             waits = sum(decision.numbers.lag or 0 for decision in alike)
-            return (
-                f"No commit for {waited} with {messages(waits)} waiting on {of_all} "
-                f"({where}){missing}."
-            )
+            verb = "waits" if waits == 1 else "wait"
+            return f"No commit on {of_all} ({where}) while {messages(waits)} {verb} there{missing}."
         case Status.STOPPED:
             how_late = late(there.lag or 0, there.behind_seconds)
             more = there.arrival_per_second

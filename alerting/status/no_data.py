@@ -60,7 +60,7 @@ def _beyond_end(found: Measurement, rules: StatusRules) -> StatusDecision:
     if found.members and found.grew_since(begin) and waiting >= rules.window_seconds:
         return StatusDecision(
             status=Status.STALLED,
-            reason=f"No commit for {duration(waiting)} while messages arrive: {where}.",
+            reason=f"No commit while messages arrive: {where}.",
             since=begin,
         )
     return StatusDecision(status=Status.UNKNOWN, reason=f"Unknown: {where}.", since=since)

@@ -17,7 +17,7 @@ from app.ui import incident_list
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE
 
-WINDOW = "Messages a second, the mean of the last five minutes."
+WINDOW = "Messages a second, the mean of the last five minutes; of less after a start or a pause."
 """What the present rates of a group are."""
 
 STATUS_WINDOW = (
@@ -194,7 +194,7 @@ _BRIEFER = (
     (re.compile(r" messages? lost to retention\b"), " lost"),
     (re.compile(r", in the last \d[\w ]* or since the last commit"), ""),
     # The lag says how many wait.
-    (re.compile(r"(?<=^No commit for )(.+) with [\d,]+ messages? waiting(?= on )"), r"\1"),
+    (re.compile(r"(?<=^No commit )(on .+) while [\d,]+ messages? waits? there"), r"\1"),
     (re.compile(r"on 1 of (\d+ partitions?) \((\S+)\)"), r"on \2, 1 of \1"),
 )
 _IN_FIGURES = (f"{KEEPS_UP}: ", f"{LAG_GROWS}: ")

@@ -27,15 +27,16 @@ from app.ui.browser.items import Item, Target
 from app.ui.incidents import (
     DEADLINE_SHOWN,
     Incident,
+    is_mending,
     last_end,
     losing,
     mended_at,
     never_fired,
 )
 from app.ui.symptoms import (
-    counted,
     lines_in_all,
     lines_now,
+    numbered,
     symptoms_in_all,
     symptoms_now,
     symptoms_of,
@@ -90,13 +91,20 @@ def span(incident: Incident, view: View) -> str:
     began = clock(moment(cause.began_at), view.zone, now=view.now)
     mended = mended_at(cause)
     if incident.ended_at is None or mended is None:
-        return beginning(began, at_least=cause.began_before)
+        return since_when(cause, view)
     began = or_before(began, at_least=cause.began_before)
     lasted = f"lasted {duration(mended - cause.began_at)}".replace(" ", "\u00a0")
     if mended == cause.resolved_at:
         return f"{began}, {lasted}"
     over = clock(moment(cause.resolved_at), view.zone, now=view.now)
     return f"{began}, {lasted}, alert over at {over}"
+
+
+def since_when(one: Alert, view: View) -> str:
+    """Write since when what goes on is so; of what mends, since when there was trouble."""
+    at = clock(moment(one.began_at), view.zone, now=view.now)
+    began = beginning(at, at_least=one.began_before)
+    return f"in trouble {began}" if is_mending(one) else began
 
 
 def beginning(began: str, *, at_least: bool) -> str:
@@ -251,7 +259,7 @@ def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:
         rows.append(_bar(cause.what, _drawn_as([cause]), cause.began_at, mended_at(cause), now))
         if fired := [each for each in symptoms_of(one) if not never_fired(each)]:
             first = min(each.began_at for each in fired)
-            label = f"  ↳ {count(counted(fired).fired, 'symptom')} of {cause.what}"
+            label = f"  ↳ {numbered(one)} of {cause.what}"
             rows.append(_bar(label, _drawn_as(fired), first, last_end(fired), now))
     time = pl.Datetime("us", "UTC")
     return pl.DataFrame(

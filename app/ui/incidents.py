@@ -14,6 +14,7 @@ from alerting.rules.folding import as_listed
 from alerting.rules.inhibition import EARLIER_SECONDS
 from alerting.rules.lifecycle import LAST_MOMENT, SETTLE_SECONDS, Alert, State, alert_id
 from alerting.rules.model import SEVERITIES, AlertSeverity
+from alerting.status.model import Status
 from alerting.status.phrases import in_steps
 
 LOSES_DATA = "losing_data"
@@ -79,6 +80,21 @@ def mended_at(cause: Alert) -> float | None:
     """
     was = cause.before_mending
     return cause.resolved_at if was is None or cause.resolved_at is None else was.until
+
+
+_OF_STATUS = {one.value.lower(): one.value for one in Status} | {
+    "objective_missed": Status.FALLING_BEHIND.value
+}
+"""The status that a group has while what a check of it found is so."""
+
+
+def is_mending(alert: Alert) -> bool:
+    """Return whether a group in trouble does something better now, such as to catch up.
+
+    What is said of it is of now then, and since when of the trouble.
+    """
+    own = _OF_STATUS.get(alert.check)
+    return own is not None and alert.status is not None and alert.status != own
 
 
 def never_fired(alert: Alert) -> bool:

@@ -10,9 +10,9 @@ from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import SEVERITIES
 from app.data import alert_history, present
 from app.data.context import View
-from app.style.format import clock, escape, thin
+from app.style.format import escape, thin
 from app.ui import components, incident_list, incidents, routes
-from app.ui.alert_list import badge_style, moment
+from app.ui.alert_list import badge_style
 from app.ui.browser.items import Target
 
 _SHOWN = 4
@@ -84,12 +84,7 @@ def about(alerts: pl.DataFrame, label: str, name: str, view: View) -> list[tuple
     return [
         (
             badge_style(one.severity, one.state, recovers=one.is_recovering).icon,
-            incident_list.story(one.id, f"{thin(one.what)}, {_began(one, view)}"),
+            incident_list.story(one.id, f"{thin(one.what)}, {incident_list.since_when(one, view)}"),
         )
         for one in said.values()
     ]
-
-
-def _began(one: Alert, view: View) -> str:
-    at = clock(moment(one.began_at), view.zone, now=view.now)
-    return incident_list.beginning(at, at_least=one.began_before)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 
 from alerting.rules.lifecycle import State
-from alerting.status.descriptions import SCALING_STEP
+from alerting.status.descriptions import LATE_STEP, SCALING_STEP
 from alerting.status.model import Status
 from app.data import present
 from app.data.context import View
@@ -37,8 +37,8 @@ def then_over(view: View, found: Sequence[Incident]) -> list[Incident]:
 def told(view: View, found: Sequence[Incident]) -> list[Incident]:
     """Return open incidents as pages tell them.
 
-    Where what to do is a question of scaling, the step is what Scaling advises. Of a group that
-    stopped and has members again, the first thing said is that these are back.
+    Where what to do is a question of scaling, the step is the change that Scaling advises. Of a
+    group that stopped and has members again, the first thing said is that these are back.
     """
     advised: dict[tuple[str, str], str] = {}
     back: dict[tuple[str, str], str] = {}
@@ -66,16 +66,20 @@ def _by_cluster(subjects: Iterable[tuple[str, str] | None]) -> dict[str, list[st
 
 
 def advised_step(one: Incident, advised: Mapping[tuple[str, str], str]) -> Incident:
-    """Return an incident with its advice as the step, where it asks for it.
+    """Return an incident with its advice as the step, where it asks for it; else with an act.
+
+    Where Scaling advises no change, or to keep what is there for now, that is no step.
 
     Args:
         one: The incident.
         advised: Advice in a line, by cluster and group.
     """
-    line = advised.get(_asks(one) or ("", ""))
-    if line is None:
+    asked = _asks(one)
+    if asked is None:
         return one
-    return replace(one, cause=replace(one.cause, step=f"Scaling advises: {line}"))
+    line = advised.get(asked)
+    step = LATE_STEP if line is None else f"Scaling advises: {line}"
+    return replace(one, cause=replace(one.cause, step=step))
 
 
 def _asks(one: Incident) -> tuple[str, str] | None:

@@ -96,8 +96,8 @@ def symptoms_now(one: Incident) -> str:
 def symptoms_in_all(one: Incident) -> str:
     """Say how many symptoms an incident has had: ``7 symptoms, and 3 that never fired``.
 
-    Of one that goes on, how many do: ``7 symptoms, 5 of them now, and 2 pending``. Where none
-    fired: ``3 symptoms, none fired``. Nothing where it has had none.
+    Of one that goes on, how many do: ``7 symptoms in all, 5 of them now, and 2 pending``. Where
+    none fired: ``3 symptoms, none fired``. Nothing where it has had none.
     """
     symptoms = symptoms_of(one)
     found = counted(symptoms)
@@ -105,7 +105,7 @@ def symptoms_in_all(one: Incident) -> str:
         return ""
     if not found.fired:
         return _none_fired(found)
-    said = [count(found.fired, "symptom")]
+    said = [numbered(one)]
     if one.ended_at is None:
         if found.now == found.fired:
             said = [f"{said[0]} now"]
@@ -116,6 +116,13 @@ def symptoms_in_all(one: Incident) -> str:
         said.append(f"{before} of them from before")
     beside = [(found.pending, "pending"), (found.never_fired, "that never fired")]
     return _listed(said, beside)
+
+
+def numbered(one: Incident) -> str:
+    """Write the number of symptoms, ``in all`` where lists of the present have fewer."""
+    found = counted(symptoms_of(one))
+    number = count(found.fired, "symptom")
+    return f"{number} in all" if one.ended_at is None and found.now < found.fired else number
 
 
 def _none_fired(found: SymptomCount) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from alerting.status.group_status import Status, complete_sum
-from alerting.status.phrases import duration, plural, share
+from alerting.status.phrases import plural, share
 from scaling.advice.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members
 from scaling.advice.model import (
     AdviceKind,
@@ -19,7 +19,7 @@ from scaling.advice.model import (
     Evidence,
     Recommendation,
 )
-from scaling.advisers.falling_behind import falling_behind, waits
+from scaling.advisers.falling_behind import falling_behind
 from scaling.advisers.group_evidence import (
     KEYS_UNREAD,
     advances,
@@ -114,6 +114,7 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
         return None
     if facts.status.status not in (Status.STOPPED, Status.LOSING_DATA, Status.REWOUND):
         return None
+    waits = "how much waits could not be read" if lag is None else "messages wait"
     kind, before = AdviceKind.START_CONSUMERS, facts.members_before
     unknown = None if before else "how many consumers ran before is not known"
     step = "Start its consumers again; how many it needs shows once they run."
@@ -131,7 +132,7 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
         kind,
         AdviceSeverity.ACT_NOW,
         Confidence.HIGH,
-        f"Nobody consumes and {waits(lag)}. {step}",
+        f"Nobody consumes and {waits}. {step}",
         current=0,
         proposed=before,
         unknown_reason=unknown,
@@ -165,9 +166,8 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
             AdviceKind.BLOCKED_GROUP,
             AdviceSeverity.ACT_NOW,
             Confidence.MEDIUM,
-            f"No partition advances: {plural(facts.members or 0, 'member')} made no commit for "
-            f"{duration(waited)} while {waits(lag)}. More consumers will not help: look "
-            "at what the handlers wait for.",
+            "The group stands still: no partition advances. More consumers will not help: look at "
+            "what the handlers wait for.",
             evidence=evidence,
             caveats=(QUOTAS,),
         )
@@ -180,9 +180,9 @@ def _blocked(facts: GroupFacts) -> Recommendation | None:
         AdviceKind.BLOCKED_PARTITION,
         AdviceSeverity.ACT_NOW,
         Confidence.HIGH if same_member else Confidence.MEDIUM,
-        f"{where} made no commit for {duration(waited)} while {others} advance: the handler is "
-        f"stuck on {'a message' if len(stalled) == 1 else 'messages'} there. More consumers will "
-        "not help: look at the message at the committed offset, fix or skip it.",
+        f"The group stands still on {where} while {others} advance: the handler is stuck on "
+        f"{'a message' if len(stalled) == 1 else 'messages'} there. More consumers will not help: "
+        "look at the message at the committed offset, fix or skip it.",
         evidence=evidence,
     )
 
@@ -242,7 +242,7 @@ def _bound(facts: GroupFacts) -> Recommendation | None:
         AdviceKind.PARTITION_BOUND,
         AdviceSeverity.WATCH,
         Confidence.HIGH,
-        f"{flows.words()}. Every partition has its own consumer already, so more consumers will "
+        f"{flows.what}. Every partition has its own consumer already, so more consumers will "
         "not help: make the handler faster, or give the topic more partitions.",
         quantity="partitions",
         current=sum(partitions.values()),
@@ -268,7 +268,7 @@ def _more(facts: GroupFacts) -> Recommendation | None:
         AdviceKind.ADD_CONSUMERS,
         AdviceSeverity.WATCH,
         Confidence.LOW,
-        f"{flows.words()}. How many more consumers that takes is not known yet; the "
+        f"{flows.what}. How many more consumers that takes is not known yet; the "
         f"numbers that make a difference are {steps}.",
         current=facts.members or None,
         unknown_reason=NO_CAPACITY if facts.members else UNCOUNTED,
@@ -294,8 +294,7 @@ def _keep(facts: GroupFacts) -> Recommendation:
         )
     status = facts.status
     if status.status is Status.CATCHING_UP:
-        left = status.numbers.drain_seconds
-        text = "The group is catching up" + (f", done in {duration(left)}" if left else "")
+        text = "The group is catching up"
     elif status.status is Status.REWOUND:
         text = "The group's offsets were set back, and it reads old messages again"
     elif status.numbers.lag == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from alerting.checks.loss_deadline import WATCH_RATIO
-from alerting.status.phrases import duration, plural, rate, share
+from alerting.status.phrases import duration, plural, rate
 from scaling.advice.caveats import DISK
 from scaling.advice.config_snippets import topic_setting
 from scaling.advice.model import (
@@ -19,7 +19,7 @@ from scaling.advice.model import (
     Recommendation,
     Subject,
 )
-from scaling.advisers.retention import ACT_RATIO
+from scaling.advisers.retention import ACT_RATIO, much_of_retention
 from scaling.facts.topic_facts import TopicFacts
 
 ADVISED_REPLICATION = 3
@@ -179,8 +179,8 @@ def _retention(facts: TopicFacts) -> Recommendation | None:
         facts,
         AdviceKind.RETENTION_DEADLINE,
         AdviceSeverity.ACT_NOW if ratio >= ACT_RATIO else AdviceSeverity.WATCH,
-        f"It keeps messages for {duration(kept)}, and {facts.slowest_group} is {duration(age)} "
-        f"behind: {share(ratio)} of the retention is used.",
+        f"It keeps messages for {duration(kept)}, and {facts.slowest_group} is behind by "
+        f"{much_of_retention(ratio)} of that.",
         confidence=Confidence.MEDIUM,
         caveats=(DISK,),
     )

@@ -1,11 +1,10 @@
-"""Why a group is said to fall behind, in figures that never deny it."""
+"""Where a group is said to fall behind, with figures that never deny it."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from alerting.status.group_status import complete_sum
-from alerting.status.phrases import compared_rates, messages
 from scaling.advice.model import Evidence
 from scaling.advisers.group_evidence import behind, partition_names
 from scaling.facts.group_facts import GroupFacts
@@ -24,21 +23,6 @@ class FallingBehind(NamedTuple):
     partitions: str | None = None  # None: it is the whole group
 
     @property
-    def is_shown_by_rates(self) -> bool:
-        """Whether they say so; where retention deletes what waits, they may be even."""
-        return (
-            self.arrival is not None
-            and self.consumption is not None
-            and self.arrival > self.consumption
-        )
-
-    def words(self) -> str:
-        """Say it with its figures."""
-        if not self.is_shown_by_rates:
-            return f"{self.what}: {waits(self.lag)}"
-        return f"{self.what}: {compared_rates(self.arrival or 0.0, self.consumption or 0.0)}"
-
-    @property
     def evidence(self) -> tuple[Evidence, ...]:
         """The figures of the partitions; those of the group stand in all advice."""
         if self.partitions is None:
@@ -47,7 +31,7 @@ class FallingBehind(NamedTuple):
             Evidence(name="falls behind on", value=self.partitions),
             Evidence(name="waiting there", value=self.lag, unit="messages"),
         ]
-        if self.is_shown_by_rates:
+        if more_arrives(self.arrival, self.consumption):
             found += [
                 Evidence(name="arrival there", value=self.arrival, unit="messages/s"),
                 Evidence(name="consumption there", value=self.consumption, unit="messages/s"),
@@ -59,7 +43,7 @@ def falling_behind(facts: GroupFacts) -> FallingBehind:
     """Say that more arrives than is consumed, or where, if that is so on some partitions only."""
     numbers = facts.status.numbers
     arrival, consumption = numbers.arrival_per_second, numbers.consumption_per_second
-    if arrival is None or consumption is None or arrival > _CLEARLY * consumption:
+    if arrival is None or consumption is None or more_arrives(arrival, consumption):
         return FallingBehind("More arrives than is consumed", arrival, consumption, numbers.lag)
     parts = [part.status for part in behind(facts)]
     where = partition_names(parts)
@@ -73,6 +57,9 @@ def falling_behind(facts: GroupFacts) -> FallingBehind:
     )
 
 
-def waits(lag: int | None) -> str:
-    """Say how many messages wait."""
-    return f"{messages(lag)} wait" if lag is not None else "how much waits could not be read"
+def more_arrives(arrival: float | None, consumption: float | None) -> bool:
+    """Return whether rates show that a group falls behind, so that they are told where it does.
+
+    Where retention deletes what waits, or a wave of arrivals has passed, they may deny it.
+    """
+    return arrival is not None and consumption is not None and arrival > _CLEARLY * consumption

@@ -13,6 +13,7 @@ from scaling.facts.group_facts import GroupFacts
 from scaling.sizing.size import LimitingFactor
 
 _MONTH_HOURS = 24 * 30
+_HOUR_SECONDS = 3600.0
 _FAR, _SOON_SECONDS = 10.0, 300.0
 """What comes so many times later than another loss is left out beside it."""
 
@@ -69,9 +70,9 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
     if missed == 0:
         parts.append(f"the objective of {duration(facts.objective_seconds)} remains missed")
     elif missed is not None:
-        parts.append(
-            f"the objective of {duration(facts.objective_seconds)} is missed {time_left(missed)}"
-        )
+        # Within the hour a figure of minutes is old before the next round of advice.
+        when = "soon" if missed < _HOUR_SECONDS else time_left(missed)
+        parts.append(f"the objective of {duration(facts.objective_seconds)} is missed {when}")
     if left is not None and left <= WATCH_WITHIN_SECONDS:
         # Rates cannot tell whether it goes on: what is skipped counts as consumed.
         parts.append(f"retention {'may delete more' if is_lost else 'deletes'} unread messages")

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from alerting.status.group_status import Status
-from alerting.status.phrases import duration, messages, plural, rate
+from alerting.status.phrases import duration, plural, rate
 from scaling.advice.caveats import QUOTAS, SPARES, of_more_partitions, of_other_members, worst_first
 from scaling.advice.model import (
     AdviceKind,
@@ -89,6 +89,8 @@ def _dressed(facts: GroupFacts, found: Decision) -> Recommendation | None:
         return _downstream(facts, asked, group_size)
     if group_size.decision is SizeDecision.PARTITION_BOUND or group_size.hopeless:
         return _bound(facts, asked, group_size)
+    if found.consumers > asked.consumers >= group_size.consumers:
+        return _in_waves(facts, asked, group_size, found)
     if found.consumers > asked.consumers:
         return _more(facts, asked, group_size, found.consumers)
     if group_size.consumers > asked.consumers:
@@ -142,22 +144,19 @@ def _more(
     load = busiest_consumer(asked, asked.arrival, asked.consumers, group_size.allowed_utilisation)
     if factor is LimitingFactor.FORECAST:
         load = busiest_consumer(asked, asked.soon, asked.consumers, HIGHEST_UTILISATION)
-    lag = int(asked.lag.sum())
-    waits = f"{messages(lag)} wait{'s' if lag == 1 else ''}"
-    late = f", the oldest for {duration(age)}" if (age := asked.time_lag_seconds) else ""
     why = {
         LimitingFactor.STEADY: f"Of the {_arriving(asked)} that arrive, {load.words()}",
-        LimitingFactor.CATCH_UP: f"{waits}{late}, and the objective is "
+        LimitingFactor.CATCH_UP: f"Messages wait, and the objective is "
         f"{duration(asked.objective_seconds)}: fewer than {proposed} do not catch up in time",
         LimitingFactor.FORECAST: f"{_arriving(asked)} arrive, and soon up to "
         f"{rate(float(asked.soon.sum()))}: {load.words('would get')}",
-        LimitingFactor.RETENTION: f"{waits}{late}: fewer than {proposed} do not read that in half "
-        "of the time before retention deletes it",
+        LimitingFactor.RETENTION: f"Fewer than {proposed} do not read what waits in half of the "
+        "time before retention deletes it",
     }[factor]
     if factor is LimitingFactor.RETENTION and group_size.is_too_late:
         why = (
-            f"{waits}{late}: retention deletes some of that whatever is done, and fewer than "
-            f"{proposed} lose more"
+            f"Retention deletes some of what waits whatever is done, and fewer than {proposed} "
+            "lose more"
         )
     return _advice(
         facts,
@@ -170,6 +169,26 @@ def _more(
         f"{why}. One consumer processes {_capacity(asked.capacity)}.",
         load=load,
         proposed=proposed,
+        caveats=(*of_other_members(facts), QUOTAS),
+    )
+
+
+def _in_waves(
+    facts: GroupFacts, asked: SizeInputs, group_size: GroupSize, found: Decision
+) -> Recommendation:
+    """Advise what was needed a short time ago: what arrives comes and goes."""
+    load = busiest_consumer(asked, asked.arrival, asked.consumers, group_size.allowed_utilisation)
+    return _advice(
+        facts,
+        asked,
+        group_size,
+        AdviceKind.ADD_CONSUMERS,
+        AdviceSeverity.WATCH,
+        f"{_are(asked.consumers, 'enough')} for the {_arriving(asked)} that arrive at the moment, "
+        f"but not for what comes and goes: {found.reason}. One consumer processes "
+        f"{_capacity(asked.capacity)}.",
+        load=load,
+        proposed=found.consumers,
         caveats=(*of_other_members(facts), QUOTAS),
     )
 

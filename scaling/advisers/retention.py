@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alerting.checks.loss_deadline import NEAR_SECONDS, WATCH_RATIO, expected_deadline
 from alerting.checks.retention_deadline import Deadline, DeadlineState, Retention
-from alerting.status.phrases import duration, messages, plural, share
+from alerting.status.phrases import duration
 from scaling.advice.caveats import DISK, SEGMENTS
 from scaling.advice.config_snippets import topic_setting
 from scaling.advice.model import (
@@ -111,10 +111,9 @@ def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
         subject=facts.group,
         severity=AdviceSeverity.ACT_NOW,
         confidence=Confidence.HIGH,
-        reason=f"In the last ten minutes, or since its last commit, retention deleted "
-        f"{messages(total)} of {', '.join(topics)} that this group had not committed, on "
-        f"{plural(len(lost), 'partition')}. What it had not fetched by then is lost, and what "
-        "waits now is next.",
+        reason="In the last ten minutes, or since its last commit, retention deleted messages of "
+        f"{', '.join(topics)} that this group had not committed. What it had not fetched by then "
+        "is lost, and what waits now is next.",
         evidence=(
             Evidence(name="lost of late", value=total, unit="messages"),
             Evidence(name="partitions", value=len(lost)),
@@ -138,12 +137,13 @@ def _coming(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> Reco
         subject=facts.group,
         severity=AdviceSeverity.ACT_NOW if near else AdviceSeverity.WATCH,
         confidence=Confidence.MEDIUM,
-        reason=f"Retention reaches the oldest unread message of {where} at the present rates: "
-        f"{deadline.reason}. Raise the retention until the group has caught up."
+        reason=f"Retention reaches the oldest unread message of {where} at the present rates. "
+        "Raise the retention until the group has caught up."
         if left > 0
         else f"The oldest unread message of {where} is past the retention and goes with the next "
-        f"closed segment: {deadline.reason}. Raise the retention now.",
+        "closed segment. Raise the retention now.",
         evidence=(
+            Evidence(name="why", value=deadline.reason),
             Evidence(name=TIME_LEFT, value=round(left), unit="s"),
             Evidence(name="limit", value=deadline.limit or ""),
             Evidence(name="partition", value=where),
@@ -200,9 +200,9 @@ def _used(facts: GroupFacts, part: PartitionFacts, ratio: float) -> Recommendati
         subject=facts.group,
         severity=AdviceSeverity.ACT_NOW if ratio >= ACT_RATIO else AdviceSeverity.WATCH,
         confidence=Confidence.MEDIUM,
-        reason=f"The oldest unread message of {where} is {duration(age)} old and the topic keeps "
-        f"{duration(kept)}: {share(ratio)} of the retention is used. The group does not fall "
-        f"further behind now, but a pause of {duration(max(0.0, kept - age))} loses data.",
+        reason=f"The oldest unread message of {where} has used up {much_of_retention(ratio)} of "
+        f"the {duration(kept)} that the topic keeps messages. The group does not fall further "
+        "behind now, but a pause as long as what is left loses data.",
         unknown_reason="no deadline: the group keeps up now",
         evidence=(
             Evidence(name="oldest unread message", value=round(age), unit="s"),
@@ -212,6 +212,11 @@ def _used(facts: GroupFacts, part: PartitionFacts, ratio: float) -> Recommendati
         caveats=(DISK, SEGMENTS),
         artefacts=_raise_retention(facts, part.status.topic),
     )
+
+
+def much_of_retention(ratio: float) -> str:
+    """Say how much of the retention is used, in words that stay true for some minutes."""
+    return "nearly all" if ratio >= ACT_RATIO else "more than half"
 
 
 def _raise_retention(facts: GroupFacts, topic: str) -> tuple[Artefact, ...]:

@@ -113,7 +113,7 @@ def decide(
 
     Who calls seldom does not lose what happened in between: the moments that can matter are
     evaluated from the polls. They are the last ones where more consumers are asked for or the group
-    is late, and the busiest one where fewer would do.
+    is late, and the busiest one where fewer would do, or fewer than were advised.
     """
     history = _without_gap(facts, history, rules)
     found = _evaluated(facts, history, rules)
@@ -149,14 +149,16 @@ def _missed(
     number = int((facts.at - after) / every)
     moments = [facts.at - every * back for back in range(number - 1, 0, -1)]
     age = found.inputs.time_lag_seconds or 0.0
-    if (
-        found.group_size.consumers > facts.consumers
-        or age > LATE_ON_TRIAL * facts.objective_seconds
-    ):
-        return moments[-(rules.last_votes - 1) :]
-    if found.group_size.consumers < facts.consumers and moments:
-        return [_busiest(facts.polls, np.array(moments))]
-    return []
+    asked, advised = found.group_size.consumers, history.advised or 0
+    matters: list[float] = []
+    if asked > facts.consumers or age > LATE_ON_TRIAL * facts.objective_seconds:
+        matters = moments[-(rules.last_votes - 1) :]
+    elif asked < facts.consumers and moments:
+        matters = [_busiest(facts.polls, np.array(moments))]
+    if facts.consumers < advised and asked < advised and moments:
+        # More was advised and is not followed yet: what comes in waves asks for it at its crest.
+        matters = sorted({*matters, _busiest(facts.polls, np.array(moments))})
+    return matters
 
 
 def _busiest(polls: Polls, moments: Floats) -> float:
@@ -181,7 +183,14 @@ def _evaluated(facts: SizeFacts, history: DecisionHistory, rules: StabilityRules
         return _wait(facts, history, "partitions are being reassigned")
     inputs, ages = _inputs(facts, history, blocked, rules)
     group_size = size(inputs)
-    found = move(group_size, history.stability, at=at, current=facts.consumers, rules=rules)
+    found = move(
+        group_size,
+        history.stability,
+        at=at,
+        current=facts.consumers,
+        advised=history.advised,
+        rules=rules,
+    )
     consumers = found.consumers
     if inputs.peak is None and consumers < facts.consumers:
         # Who does not know the next peak goes down one useful step at a time.

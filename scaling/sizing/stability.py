@@ -106,9 +106,19 @@ def move(
     *,
     at: float,
     current: int,
+    advised: int | None = None,
     rules: StabilityRules = DEFAULT_STABILITY_RULES,
 ) -> Move:
-    """Return what to do about a size."""
+    """Return what to do about a size.
+
+    Args:
+        group_size: The size.
+        before: What is remembered.
+        at: The present, Unix seconds.
+        current: How many consumers there are.
+        advised: The number that was advised last; None: none was.
+        rules: How patient to be.
+    """
     refuted = tuple(one for one in before.refuted if one[0] > at - DAY_SECONDS)
     oldest = at - rules.down_window_seconds
     vote = (at, _enough(group_size, current, refuted))
@@ -120,8 +130,33 @@ def move(
         refuted=refuted,
     )
     if group_size.consumers > current:
-        return _up(group_size, now, at, current, rules)
-    return _down(group_size, now, at, current, rules)
+        found = _up(group_size, now, at, current, rules)
+    else:
+        found = _down(group_size, now, at, current, rules)
+    if advised is None or advised <= current:
+        return found
+    if group_size.is_late and found.consumers > advised:
+        return found  # what endangers the objective waits for no other round
+    return _standing(found, at, advised, rules)
+
+
+def _standing(found: Move, at: float, advised: int, rules: StabilityRules) -> Move:
+    """Return a step up that was advised and not followed yet, unless time has shown another one.
+
+    Arrivals that come in waves ask for more at each crest and for less in between. More than was
+    advised follows where an earlier round asked for more, too; less, or nothing, where none did
+    for a whole window.
+    """
+    votes = found.stability.votes
+    if found.consumers > advised:
+        earlier = at - rules.vote_expires_seconds
+        is_shown = any(number > advised for voted_at, number in votes if voted_at <= earlier)
+    else:
+        is_shown = all(number < advised for _, number in votes)
+    if is_shown or found.consumers == advised:
+        return found
+    window = duration(rules.down_window_seconds)
+    return replace(found, consumers=advised, reason=f"as many were needed within the last {window}")
 
 
 def _up(

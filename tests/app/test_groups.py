@@ -172,7 +172,7 @@ def test_a_page_about_one_thing_leads_back_to_the_list(
 def test_a_stuck_partition_stands_out(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "group", group="search-indexer")
     calm(test)
-    assert " waiting on 1 of 12 partitions" in texts(test)
+    assert "No commit on 1 of 12 partitions" in texts(test)
     heat = figure(test, "group-heat")["data"][0]
     peaks = {
         label: max((cell for cell in row if cell is not None), default=0)

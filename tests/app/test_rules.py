@@ -14,6 +14,7 @@ def test_rules_are_listed_and_one_is_tried(open_page: Open, alarmed: Path) -> No
     test = open_page(alarmed, "rules", rule="BrokerMissing")
     calm(test)
     assert test.title[0].value.endswith("rules")
+    assert "Rules are evaluated about every " in texts(test)
     rows = test.dataframe[0].value.set_index("rule")
     assert rows.loc["BrokerMissing", "firing"] == 1
     assert rows.loc["TimeLagHigh", "condition"].endswith(": where an objective is set")

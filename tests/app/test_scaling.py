@@ -96,6 +96,7 @@ def test_evidence_and_what_if_of_the_chosen_group(open_page: Open, advised: Path
     assert len(test.get("plotly_chart")) == 7  # load, skew, forecast, two of what was tried, if
     labels = [one.label for one in test.metric]
     assert {"Most lag", "Longest time lag", "Consumer-hours"} <= set(labels)
+    assert " the time lag would have been at most " in texts(test)
     assert "simulated, with what was measured to arrive" in texts(test)
     arrivals = test.segmented_control(key="if-arrivals-payments")
     arrivals.set_value("the present rates, held for six hours").run()

@@ -96,17 +96,28 @@ def change(advice: Recommendation) -> str:
 HOT_PARTITIONS = "hot partitions"
 """The figure that names the hot partitions, with their topic."""
 
+_ACTS: dict[AdviceKind, str] = {
+    AdviceKind.HOT_PARTITION: "look at the keys",
+    AdviceKind.PARTITION_BOUND: "make the handler faster, or add partitions",
+    AdviceKind.DOWNSTREAM: "look at what the handlers call",
+    AdviceKind.RETENTION_DEADLINE: "keep messages longer",
+    AdviceKind.BLOCKED_PARTITION: "look at the handler's log",
+    AdviceKind.BLOCKED_GROUP: "look at the handler's log",
+}
+"""What to do where the advice names what is wrong: lists have it as the next step."""
+
 _HOT = (HOT_PARTITIONS, "share of the busiest partition")
 """The figures that say which partition is hot, and how hot."""
 
 
 def in_a_line(advice: Recommendation) -> str:
-    """Return what is to be changed, of a hot partition which it is and how hot."""
-    if advice.kind is not AdviceKind.HOT_PARTITION:
-        return change(advice)
-    known = {one.name: written(one) for one in advice.evidence if one.value is not None}
-    facts = [known[name] for name in _HOT if name in known]
-    return f"{change(advice)}: {', '.join(facts)}; look at the keys" if facts else change(advice)
+    """Return what is to be done, of a hot partition which it is and how hot."""
+    said, act = change(advice), _ACTS.get(advice.kind)
+    if advice.kind is AdviceKind.HOT_PARTITION:
+        known = {one.name: written(one) for one in advice.evidence if one.value is not None}
+        facts = [known[name] for name in _HOT if name in known]
+        said = f"{said}: {', '.join(facts)}" if facts else said
+    return f"{said}; {act}" if act else said
 
 
 def in_the_past(advice: Recommendation, older: Overtaken) -> str:

@@ -83,7 +83,7 @@ with components.guarded():
 since = ""
 if began is not None and status is not Status.OK:
     when = clock(began, view.zone, now=view.now)
-    word = "It loses messages since" if status is Status.LOSING_DATA else "Since"
+    word = view_model.SINCE.get(status, "Since")
     since = f" {word} {incident_list.or_before(f'**{when}**', at_least=is_before)}"
     if status is Status.STOPPED and not is_before:
         polls = timedelta(seconds=2 * view.interval_seconds)
@@ -133,11 +133,11 @@ with st.grid(6, min_column_width=124, gap="small"):
         help_text="Time since the oldest message was appended that the group has not read.",
     )
     for label, metric, written in (
-        ("Arriving", "arrival_per_second", "mean of 5 min"),
+        ("Arriving", "arrival_per_second", "on average lately"),
         (
             "Consumed",
             "consumption_per_second",
-            "committed, 5 min" if row["consumption_per_second"] else "committed now",
+            "committed lately" if row["consumption_per_second"] else "committed now",
         ),
     ):
         delta, colour = seasons.delta(usual_now[metric], row[metric], written, row["rates_of"])

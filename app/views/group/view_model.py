@@ -21,6 +21,9 @@ from app.ui.incidents import LOSES_DATA, labels_of
 from app.ui.tables import NEVER, NONE
 from lake.schemas.bronze import IN_TOTALS
 
+SINCE = {Status.LOSING_DATA: "It loses messages since", Status.CATCHING_UP: "Catching up since"}
+"""What began at the moment that a status has, where "since" alone may be taken for another."""
+
 HEATMAP_ROWS = 60
 """Most partitions of one heatmap: those with the highest lag."""
 
@@ -92,7 +95,7 @@ def drained_in(row: Mapping[str, Any]) -> tuple[str, str]:
         # What it does at these rates tells nothing of a backlog that comes and goes in waves.
         if loses:
             return NOT_NOW, "retention deletes it"
-        return NOT_NOW, "it grew in 5 min" if row["grows"] else "at the rates of 5 min"
+        return NOT_NOW, "it grew lately" if row["grows"] else "at the last rates"
     if drain == NONE:
         return "nothing waits" if row["lag"] == 0 else "steady", "at these rates"
     return duration(drain), "retention deletes some" if loses else "at these rates"

@@ -1,12 +1,14 @@
 """What waits in RabbitMQ, and where do its dead letters go?"""
 
+import contextlib
 from dataclasses import replace
 from datetime import datetime
 
 import polars as pl
 import streamlit as st
 
-from app.data import present, queries, queue_history
+from alerting.errors import AlertingError
+from app.data import alert_store, present, queries, queue_history
 from app.data.context import current
 from app.style.charts.lines import series_chart
 from app.style.format import age, count, escape, exact, rate
@@ -56,7 +58,10 @@ if rows.is_empty():
     components.nothing("No poll has read a queue; Monitoring health shows why.")
     st.stop()
 
-components.headline(*map(escape, view_model.sentence(rows)))
+rules = None
+with contextlib.suppress(AlertingError):  # the page Rules says so
+    rules = alert_store.rules(view).rules
+components.headline(*map(escape, view_model.sentence(rows, rules)))
 read_at = rows["observed_at"].max()
 read_seconds = (view.now - read_at).total_seconds() if isinstance(read_at, datetime) else None
 colour = components.age_colour(read_seconds, interval)

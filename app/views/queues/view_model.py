@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 import polars as pl
 
 from alerting.inputs.facts import RATE_SECONDS
+from alerting.rules.model import Rule
 from alerting.status.model import Status, StatusRules
 from app.style import theme
 from app.style.format import count, exact, rate
@@ -122,8 +123,13 @@ def with_growth(rows: pl.DataFrame, recent: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def sentence(rows: pl.DataFrame) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it, from rows of ``with_growth``."""
+def sentence(rows: pl.DataFrame, rules: Sequence[Rule] | None = None) -> tuple[str, str]:
+    """Return the page's headline and the sentence below it.
+
+    Args:
+        rows: Rows of ``with_growth``.
+        rules: The rules of alerts; None: they cannot be read.
+    """
     dropping = rows.filter(pl.col("dead_letter_target_missing")).height
     dead = rows.filter(_DEAD)
     waiting = int(total(dead, DEPTH) or 0)
@@ -155,8 +161,28 @@ def sentence(rows: pl.DataFrame) -> tuple[str, str]:
     )
     if missing:
         detail += f", the depth of {count(missing, 'queue')} unknown"
-    said = [f"{detail}.", *(f"{_falls_behind(row)}." for row in behind.head(1).to_dicts())]
-    return f"{title[0].upper()}{title[1:]}", " ".join(said)
+    said = [f"{detail}."]
+    for row in behind.head(1).to_dicts():
+        said += [f"{_falls_behind(row)}.", "" if rules is None else _why_no_alert(row, rules)]
+    return f"{title[0].upper()}{title[1:]}", " ".join(filter(None, said))
+
+
+def _why_no_alert(row: Mapping[str, Any], rules: Sequence[Rule]) -> str:
+    """Say why no alert tells of a queue that falls behind; nothing where one does, or may."""
+    labels = {name: row[name] for name in ("cluster", "vhost", "queue")}
+    applied = [
+        (found.threshold, found)
+        for rule in rules
+        if rule.check == "queue_backlog"
+        and (found := rule.applied_to(labels)) is not None
+        and found.threshold is not None
+    ]
+    if not applied:
+        return "No rule alerts on that."
+    if row["ready"] is None or any(found.is_true_of(row["ready"]) for _, found in applied):
+        return ""
+    least, rule = min(applied, key=lambda one: one[0])
+    return f"No alert fires for that: {rule.name} takes more than {exact(least)} messages ready."
 
 
 def _falls_behind(row: Mapping[str, Any]) -> str:

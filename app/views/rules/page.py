@@ -18,6 +18,7 @@ from app.style.charts.timelines import timeline_chart
 from app.style.format import count, escape
 from app.ui import alert_list, components, tables
 from app.ui.tables import Column
+from app.views.rules import view_model
 from lake.errors import LakeError
 
 LENGTHS = {"15 minutes": 900.0, "1 hour": 3600.0, "3 hours": 10_800.0}
@@ -55,6 +56,7 @@ except AlertingError as error:
 path = view.settings.alerting.rules
 source = f"The default ones, changed by {path.name}." if path else "The default ones, unchanged."
 components.headline(count(len(rules.rules), "rule"), escape(source))
+st.caption(escape(view_model.when_alerts_fire(view.evaluated_every_seconds)))
 components.show_left_out(problems)
 tables.show(
     alert_list.rule_rows(rules.rules, firing),
@@ -67,7 +69,7 @@ tables.show(
             width=100,
         ),
         "condition": Column("true when", width=460),
-        "for_seconds": Column("for", "duration", help="How long it must be true."),
+        "for_seconds": Column("for", "duration", help="How long it must be seen to be true."),
         "keep_seconds": Column("keeps firing", "duration", help="How long it must be untrue."),
         "firing": Column("firing", "count"),
         "overrides": Column("overrides", "count"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from app.style.format import thin
 from app.ui.advice import advice_cards
 from scaling.advice.model import AdviceKind, Confidence, Recommendation
+from scaling.advisers.falling_behind import more_arrives
 from scaling.sizing.size import LimitingFactor
 
 _WORDS = 12
@@ -73,7 +74,8 @@ def why(advice: Recommendation) -> str:
     lines = _BY_KIND.get(advice.kind, ())
     if advice.kind is AdviceKind.ADD_CONSUMERS:
         lines = (*_BY_LIMIT.get(advice.limiting_factor, ()), *lines)
-    said = next((line for line in lines if known.keys() >= set(_NAMES.findall(line))), None)
+    values = {one.name: one.value for one in advice.evidence}
+    said = next((line for line in lines if _tells(line, known.keys(), values)), None)
     text = (
         _cut(advice.reason.partition(". ")[0].rstrip("."))
         if said is None
@@ -84,6 +86,21 @@ def why(advice: Recommendation) -> str:
 
 
 _NAMES = re.compile(r"\{([^}]+)\}")
+_RATES = (("arrival", "consumption"), ("arrival there", "consumption there"))
+
+
+def _tells(line: str, known: Set[str], values: Mapping[str, float | int | str | None]) -> bool:
+    """Return whether all figures of a line are known, and its rates do not deny the advice."""
+    names = set(_NAMES.findall(line))
+    return known >= names and all(
+        more_arrives(_number(values[arrival]), _number(values[consumption]))
+        for arrival, consumption in _RATES
+        if {arrival, consumption} <= names
+    )
+
+
+def _number(value: float | int | str | None) -> float | None:
+    return None if isinstance(value, str) else value
 
 
 def _cut(text: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+import numpy as np
 import polars as pl
 import streamlit as st
 
 from app.data.context import View
 from app.style.charts.advice import what_if_chart
-from app.style.format import clock, duration, escape, exact
+from app.style.format import clock, count, duration, escape, exact
 from app.ui import components
 from app.ui.advice import forecast
 from app.ui.advice.current_advice import measured_until
@@ -24,6 +25,7 @@ from scaling.whatif.queue_model import (
     SimulationError,
     WhatIf,
     WhatIfChange,
+    WhatIfOutcome,
     what_if,
 )
 from scaling.whatif.replay import LEAST_MINUTES, MeasuredMinute, replayed, why_not_followed
@@ -200,9 +202,30 @@ def _moment(view: View, read_at: datetime) -> str:
     return "now" if is_now else clock(read_at, view.zone, now=view.now)
 
 
+def outcome(found: WhatIf) -> str:
+    """Say in a sentence how late the group would be with the change, and as it is."""
+    now, changed = found.now, found.changed
+    would = f"the time lag would {'have been' if found.is_replay else 'be'}"
+    if _how_late(now) == _how_late(changed):
+        is_same = np.array_equal(now.lag, changed.lag)
+        given = "As it is" if is_same else "With the change as without it"
+        return f"{given}, {would} {_how_late(now)}."
+    given, as_it_is = "With the change", "as it is"
+    if now.consumers != changed.consumers:
+        given, as_it_is = f"With {count(changed.consumers, 'consumer')}", f"with {now.consumers}"
+    return f"{given} {would} {_how_late(changed)}; {as_it_is} {_how_late(now)}."
+
+
+def _how_late(one: WhatIfOutcome) -> str:
+    lost = round(one.lost_messages)
+    deleted = f", with {count(lost, 'message')} deleted unread" if lost else ""
+    return f"at most {duration(one.time_lag_peak_seconds)}{deleted}"
+
+
 def _show(
     view: View, found: WhatIf, minutes: Sequence[MeasuredMinute], arrivals: str, moment: str
 ) -> None:
+    st.markdown(escape(outcome(found)))
     now, changed = found.now, found.changed
     not_followed = why_not_followed(minutes) if found.is_replay else None
     is_compared = found.is_replay and not_followed is None
@@ -274,7 +297,6 @@ def _show(
             alt=f"Time lag, simulated: at most {duration(changed.time_lag_peak_seconds)} with the "
             f"change, {duration(now.time_lag_peak_seconds)} as it is",
         )
-    lost = max(changed.lost_messages, now.lost_messages)
     notes = [
         f"{duration(found.hours * 3600)} simulated, "
         + (
@@ -291,7 +313,6 @@ def _show(
         ),
         *found.notes,
         *([not_followed] if not_followed else []),
-        *([f"retention deletes {exact(round(lost))} unread messages"] if lost >= 1 else []),
     ]
     st.caption(escape("; ".join(notes) + "."))
 

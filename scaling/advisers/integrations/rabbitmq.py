@@ -114,7 +114,7 @@ def _consumers(facts: QueueFacts) -> Recommendation | None:
             facts,
             AdviceKind.QUEUE_CONSUMERS,
             AdviceSeverity.ACT_NOW,
-            f"Nobody consumes and {facts.ready} messages wait.",
+            "Nobody consumes and messages wait.",
             quantity="queue consumers",
             current=0,
             unknown_reason="how many consumers ran before is not known",

@@ -254,6 +254,12 @@ def test_only_who_catches_up_is_told_to_wait(check: str) -> None:
     assert [status for status, step in steps.items() if step == WAIT_STEP] == [Status.CATCHING_UP]
 
 
+@pytest.mark.parametrize("check", ["stopped", "objective_missed"])
+def test_what_mends_has_the_status_of_now(check: str) -> None:
+    found = [one.status for one in of_status(Status.CATCHING_UP) if one.check == check]
+    assert found == [Status.CATCHING_UP]
+
+
 def test_catching_up_alone_is_no_alert() -> None:
     evaluation = evaluate(DEFAULT_ALERT_RULES, of_status(Status.CATCHING_UP))
     assert evaluation.standing

@@ -158,7 +158,8 @@ def test_stalled_tells_since_when_and_for_how_long() -> None:
     assert status.status is Status.STALLED
     assert status.since == pytest.approx(START + 450, abs=6)
     assert status.numbers.without_commit_seconds == pytest.approx(150, abs=6)
-    assert "messages keep arriving" in status.reason
+    assert status.reason.startswith("No commit with ")
+    assert status.reason.endswith(" messages waiting, while messages keep arriving.")
 
 
 def test_stalled_is_told_within_a_minute_where_commits_were_regular() -> None:

@@ -72,6 +72,11 @@ def test_symptoms_stand_under_the_cause_of_their_cause() -> None:
             "00:16 or before, lasted\u00a06\u00a0min",
             id="over, found to be so",
         ),
+        pytest.param(
+            alert("mends", 1000.0, check="stopped", status="CATCHING_UP"),
+            "in trouble since 00:16",
+            id="catching up since later",
+        ),
     ],
 )
 def test_an_incident_says_since_when_as_the_overview_does(

@@ -52,9 +52,9 @@ def test_those_that_never_fired_are_in_no_number_of_symptoms() -> None:
         pytest.param((), "", "", id="none"),
         pytest.param(GOES_ON, "2 symptoms now", "2 symptoms now", id="all go on"),
         pytest.param(
-            (*GOES_ON, OVER), "2 symptoms now", "3 symptoms, 2 of them now", id="one is over"
+            (*GOES_ON, OVER), "2 symptoms now", "3 symptoms in all, 2 of them now", id="one is over"
         ),
-        pytest.param((OVER,), "", "1 symptom, none of them now", id="all are over"),
+        pytest.param((OVER,), "", "1 symptom in all, none of them now", id="all are over"),
         pytest.param(
             (*GOES_ON, PENDING),
             *("2 symptoms now, and 1 pending", "2 symptoms now, and 1 pending"),
@@ -75,13 +75,13 @@ def test_those_that_never_fired_are_in_no_number_of_symptoms() -> None:
         pytest.param(
             (OVER, PENDING),
             "1 symptom pending",
-            "1 symptom, none of them now, and 1 pending",
+            "1 symptom in all, none of them now, and 1 pending",
             id="one is over, one may fire",
         ),
         pytest.param(
             EVERY,
             "2 symptoms now, and 1 pending",
-            "3 symptoms, 2 of them now, 1 pending, and 1 that never fired",
+            "3 symptoms in all, 2 of them now, 1 pending, and 1 that never fired",
             id="all of these",
         ),
     ],
@@ -159,12 +159,12 @@ def test_all_pages_have_the_same_number_of_symptoms(view: View) -> None:
     assert ", 2 symptoms now, folded under causes." in detail
 
     said = sentence(stored, NOW, UTC)
-    assert "3 symptoms, 2 of them now, 1 pending, and 1 that never fired." in said
+    assert "3 symptoms in all, 2 of them now, 1 pending, and 1 that never fired." in said
     start = datetime.fromtimestamp(0.0, UTC)
     week = incident_part([stored], start, start + timedelta(days=7)).rows
     assert week.select("symptoms", "not_fired").row(0) == (3, 2)
     bars = timeline_rows([stored], NOW)["what"].to_list()
-    assert [name.strip() for name in bars] == ["broker", "↳ 3 symptoms of broker"]
+    assert [name.strip() for name in bars] == ["broker", "↳ 3 symptoms in all of broker"]
 
 
 def test_what_never_fired_draws_no_bar_of_symptoms() -> None:

@@ -344,7 +344,7 @@ def test_sums_of_topics_say_what_they_lack() -> None:
             "a hot partition: clicks-4, 83\u202f%; look at the keys",
             id="known",
         ),
-        pytest.param({}, "a hot partition", id="unknown"),
+        pytest.param({}, "a hot partition; look at the keys", id="unknown"),
     ],
 )
 def test_advice_on_a_hot_partition_says_which_and_how_hot(

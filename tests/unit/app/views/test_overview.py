@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from alerting.status.descriptions import SCALING_STEP, WAIT_STEP
+from alerting.status.descriptions import LATE_STEP, SCALING_STEP, WAIT_STEP
 from app.data.context import View
 from app.style.format import short
 from app.ui import incident_list, incidents, open_alerts, open_incidents
@@ -165,7 +165,8 @@ def test_the_step_of_a_group_that_falls_behind_is_what_scaling_advises() -> None
     assert {one.fingerprint: one.step for one in told} == {
         **given,
         "slow": "Scaling advises: advice on slow",
-    }
+        "quiet": LATE_STEP,
+    }, "to keep what is there is no step"
 
 
 def test_a_group_that_stopped_says_first_that_its_members_are_back(view: View) -> None:

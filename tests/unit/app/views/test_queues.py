@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import yaml
 
+from alerting.rules.model import AlertSeverity, Rule
 from app.style.theme import BadgeStyle
 from app.views.queues import view_model as queues_view_model
 from config.integrations import RabbitMQSettings
@@ -98,6 +99,33 @@ def test_a_queue_grows_where_more_waits_on_average_and_it_does_not_swing(
     found = grown(*depths)
     assert found["growth_per_second"].to_list() == [pytest.approx(growth) if growth else growth]
     assert found["grows"].to_list() == [grows]
+
+
+BACKLOG = Rule(
+    name="QueueBacklog", check="queue_backlog", severity=AlertSeverity.WARNING, threshold=10_000.0
+)
+
+
+@pytest.mark.parametrize(
+    ("most", "rules", "said"),
+    [
+        pytest.param(
+            *(300, [BACKLOG]),
+            "No alert fires for that: QueueBacklog takes more than 10\u202f000 messages ready.",
+            id="too few wait",
+        ),
+        pytest.param(20_000, [BACKLOG], "", id="one fires, or soon"),
+        pytest.param(300, [], "No rule alerts on that.", id="no rule"),
+        pytest.param(300, None, "", id="rules cannot be read"),
+    ],
+)
+def test_why_no_alert_tells_of_a_queue_that_falls_behind(
+    most: int, rules: list[Rule] | None, said: str
+) -> None:
+    rows = grown(*(most - 60 * ago for ago in reversed(range(6))), publish_per_second=None)
+    title, detail = queues_view_model.sentence(rows, rules)
+    assert title == "1 queue falls behind"
+    assert detail.partition(" falls behind: it grows by 1/s.")[2].strip() == said
 
 
 def test_slow_growth_is_seen_through_what_is_taken_in_batches() -> None:

@@ -25,6 +25,8 @@ from scaling.advice.model import (
     Recommendation,
 )
 from scaling.advisers.retention import group_deadline
+from scaling.whatif.queue_model import WhatIfChange, even_inputs
+from scaling.whatif.queue_model import what_if as simulated
 from tests.unit.alerting.status.scenarios import constant
 from tests.unit.scaling.advisers.advising import advice_on, facts, six
 
@@ -273,6 +275,16 @@ def told(kind: AdviceKind, limit: str | None = None, **figures: float | str) -> 
             id="without a capacity",
         ),
         pytest.param(
+            told(AdviceKind.ADD_CONSUMERS, arrival=90.0, consumption=92.0),
+            "More arrives than is consumed",
+            id="rates that deny it",
+        ),
+        pytest.param(
+            told(AdviceKind.PARTITION_BOUND, arrival=90.1, consumption=90.0),
+            "More arrives than is consumed",
+            id="rates that read alike",
+        ),
+        pytest.param(
             told(
                 AdviceKind.BLOCKED_PARTITION, blocked_partitions="orders-2", no_commit_for="4 min"
             ),
@@ -312,6 +324,25 @@ def test_the_evidence_of_a_group_is_that_of_the_advice_on_its_consumers() -> Non
     found = view_model.first_of(rows, "payments")
     assert (found["proposed"], found["reason"]) == (6, ADD.reason)
     assert view_model.first_of(rows, "only hot")["quantity"] == ""
+
+
+@pytest.mark.parametrize(
+    ("consumers", "keeps", "said"),
+    [
+        pytest.param(4, None, "With 4 consumers the time lag would be at most ", id="more"),
+        pytest.param(2, None, "As it is, the time lag would be at most ", id="as many"),
+        pytest.param(2, 60.0, "As it is, the time lag would be at most ", id="loss"),
+    ],
+)
+def test_what_would_be_is_said_first(consumers: int, keeps: float | None, said: str) -> None:
+    late = even_inputs(
+        partitions=4, arrival_per_second=100.0, consumers=2, capacity_per_second=30.0
+    )
+    late = replace(late, retention_seconds=keeps)
+    told = what_if.outcome(simulated(late, WhatIfChange(consumers=consumers), hours=0.5))
+    assert told.startswith(said)
+    assert ("; with 2 at most " in told) is (consumers == 4)
+    assert (" messages deleted unread" in told) is (keeps is not None)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from scaling.advice.advice_table import from_row, recommendation_frame, recommen
 from scaling.advice.model import AdviceKind, AdviceSeverity, Recommendation
 from scaling.advisers.busiest_consumer import ALLOWED, BUSIEST
 from scaling.advisers.recommend import recommend_group
-from scaling.advisers.size_facts import inputs
+from scaling.advisers.size_facts import inputs, size_facts
 from scaling.facts.capacity import Capacity, CapacityStatus
 from scaling.facts.group_facts import Forecast, GroupFacts
 from scaling.keda.scalers import KedaTrigger
@@ -220,3 +220,20 @@ def test_fewer_are_advised_only_after_they_were_enough_for_the_whole_window() ->
     assert (new.kind, new.proposed) == (soon.kind, soon.proposed) == (AdviceKind.KEEP, 6)
     assert "must have been enough for 20 min" in new.reason
     assert fewer(group).proposed == 1
+
+
+def test_what_comes_and_goes_is_advised_on_between_its_crests_too() -> None:
+    group = of(members=2, arrival=20.0, consumed=200.0, low=200.0, forecast=120.0)
+    asked = size_facts(group)
+    assert asked is not None
+    before = Stability(votes=((asked.at - 600.0, 3),))
+    history = DecisionHistory(at=asked.at - 600.0, consumers=2, advised=3, stability=before)
+
+    advice = first(group, AdviceKind.ADD_CONSUMERS, history=history)
+
+    assert (advice.current, advice.proposed) == (2, 3)
+    assert advice.severity is AdviceSeverity.WATCH
+    assert advice.reason.startswith(
+        "2 consumers are enough for the 120/s that arrive at the moment"
+    )
+    assert "as many were needed within the last 20 min" in advice.reason

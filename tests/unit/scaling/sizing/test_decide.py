@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from scaling.facts.capacity import Capacity, CapacityStatus
+from scaling.facts.intervals import Floats
 from scaling.sizing.assignment import Assignment
 from scaling.sizing.decide import Decision, DecisionHistory, SizeFacts, decide
 from scaling.sizing.decision_history import AdviceStateError, from_text, to_text
@@ -17,7 +19,7 @@ from scaling.sizing.polls import Polls
 from scaling.sizing.slow_members import SlowMembers
 from scaling.sizing.stability import Stability
 from simulation.model import GroupObservation, Workload
-from simulation.rates import between, constant, times_factors
+from simulation.rates import Factor, between, constant, times_factors
 from simulation.simulator import Simulation
 from simulation.workloads import workload
 
@@ -32,12 +34,17 @@ def watched(
     hours: tuple[float, float], factor: float = 1.6
 ) -> tuple[Workload, list[GroupObservation]]:
     """Return six hours of a group that nobody scales; more arrives between two hours."""
+    begin = workload("steady", 1).starts_at
+    return observed(between(begin + hours[0] * HOUR, begin + hours[1] * HOUR, factor), 6 * HOUR)
+
+
+def observed(more: Factor, seconds: float) -> tuple[Workload, list[GroupObservation]]:
+    """Return what is seen of a group that nobody scales, twice as large as is usually needed."""
     base = workload("steady", 1)
     begin = base.starts_at
     arrival = 0.5 * base.consumers.count * base.consumers.rate_per_second
-    more = between(begin + hours[0] * HOUR, begin + hours[1] * HOUR, factor)
     work = replace(
-        base, rate=times_factors(constant(arrival), more), duration_seconds=6 * HOUR, events=()
+        base, rate=times_factors(constant(arrival), more), duration_seconds=seconds, events=()
     )
     simulation = Simulation(work, 1)
     seen = []
@@ -123,6 +130,23 @@ def test_the_job_decides_as_the_backtest_does_at_the_same_moments(
     assert all(max(pair) < work.consumers.count for pair in differing.values()), differing
     assert len(differing) <= 1, differing
     assert {number for number, _ in decided.values()} == numbers
+
+
+@pytest.mark.parametrize("every_seconds", [420.0, 600.0, 660.0])
+def test_advice_on_a_wave_that_nobody_followed_stands(every_seconds: float) -> None:
+    """Given a wave of ten minutes, then rounds at its crests and in between say the same."""
+    begin = workload("steady", 1).starts_at
+
+    def wave(times: Floats) -> Floats:
+        return 1 + 0.8 * np.sin((times - begin) * 2 * np.pi / 600)
+
+    work, seen = observed(wave, 3 * HOUR)
+    advised = [one.consumers for one in replay(work, seen, every_seconds).values()]
+    more = [number for number in advised if number > work.consumers.count]
+    first = advised.index(more[0])
+    changes = sum(1 for one, after in pairwise(advised[first:]) if one != after)
+    assert min(advised[first:]) > work.consumers.count, advised
+    assert changes <= 1, advised
 
 
 def test_a_burst_of_the_last_minute_is_outvoted_and_a_lasting_rise_is_not() -> None:

@@ -180,3 +180,38 @@ def test_step_down_leaves_room_for_the_steps_back_up() -> None:
     assert follow(near, 8, now)[-1] == 6
     assert follow(far, 8, now)[-1] == 4
     assert follow(far, 8, one_more)[-1] == 8
+
+
+@pytest.mark.parametrize(
+    ("rounds", "advised"),
+    [
+        pytest.param([(12, 12), (8, 12), (12, 12), (8, 12)], 12, id="a wave"),
+        pytest.param([(12, 12), (8, 12), (8, 12), (8, 8)], 12, id="it is over"),
+        pytest.param([(24, 12), (12, 12), (24, 24)], 12, id="more once, and again"),
+        pytest.param([(24, 24), (12, 24), (12, 24), (12, 12)], 24, id="fewer at last"),
+    ],
+)
+def test_more_that_nobody_followed_stands_until_time_shows_another_number(
+    rounds: list[tuple[int, int]], advised: int
+) -> None:
+    """Given rounds of ten minutes of three votes each, with what they ask and what is advised."""
+    rules = replace(RULES, down_window_seconds=1500.0)
+    now, start = Stability(), 0.0
+    for asked, said in rounds:
+        for vote in range(3):
+            found = move(
+                *(group_size(asked), now),
+                at=start + 30.0 * vote,
+                current=8,
+                advised=advised,
+                rules=rules,
+            )
+            now = found.stability
+        advised = found.consumers
+        assert advised == said
+        start += 600.0
+
+
+def test_a_late_group_gets_more_at_once_whatever_stands() -> None:
+    late = group_size(24, is_late=True)
+    assert move(late, Stability(), at=0.0, current=8, advised=12, rules=RULES).consumers == 24
