@@ -24,18 +24,18 @@ def ours(scenario: Scenario) -> list[Fired]:
     key = GroupKey(_CLUSTER, scenario.group)
     alerts: Mapping[str, Alert] = {}
     fired: dict[str, Alert] = {}
+    first: dict[str, str | None] = {}  # their status when they fired: it is of now later
     for at, status in statuses(scenario):
         seen = group_observations({key: status}, now=at)
         evaluation = evaluate(DEFAULT_ALERT_RULES, seen)
         alerts = advance_with_causes(alerts, evaluation, at)
-        fired |= {
-            alert.id: alert
-            for alert in alerts.values()
-            if alert.fired_at is not None and not alert.is_inhibited
-        }
+        for alert in alerts.values():
+            if alert.fired_at is not None and not alert.is_inhibited:
+                fired[alert.id] = alert
+                first.setdefault(alert.id, alert.status)
     last = max(scenario.times, default=0.0)
     return sorted(
-        (_fired(alert, last) for alert in fired.values()),
+        (_fired(alert, first[alert.id], last) for alert in fired.values()),
         key=lambda found: (found.begin, found.rule),
     )
 
@@ -86,13 +86,13 @@ def _sample(seen: ScenarioSample) -> Sample:
     )
 
 
-def _fired(alert: Alert, last: float) -> Fired:
+def _fired(alert: Alert, status: str | None, last: float) -> Fired:
     resolved = alert.state is State.RESOLVED and alert.resolved_at is not None
     return Fired(
         begin=alert.fired_at or 0.0,
         end=alert.resolved_at if resolved and alert.resolved_at is not None else last,
         rule=alert.rule,
-        status=alert.status or "",
+        status=status or "",
         severity=alert.severity.value,
         resolved=resolved,
     )
