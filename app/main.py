@@ -64,6 +64,9 @@ st.html(
     # A finger does not hover: icons for it would lie over headings for good. The arrows that open
     # the menu say what else is there.
     "@media (hover: none) {[data-testid='stElementToolbar'] {display: none}} "
+    # The choice of the time range needs no wider menu.
+    "[data-testid='stSidebar'] [data-testid='stButtonGroup'] button "
+    "{padding-left: 0.4rem; padding-right: 0.4rem} "
     # Tables and charts need the room that the margins of a text take.
     "@media (min-width: 641px) {[data-testid='stMain'] [data-testid='stMainBlockContainer'] "
     "{padding-left: 2.5rem; padding-right: 2.5rem}} "
