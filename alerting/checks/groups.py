@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from alerting.checks.loss_deadline import (
-    deleted_within_objective,
-    next_loss,
-)
+from alerting.checks.loss_deadline import keep_longer, next_loss
 from alerting.checks.model import Check, CheckInput, CheckResult, check
 from alerting.inputs.windows import GroupKey
 from alerting.status.descriptions import (
@@ -140,14 +137,13 @@ def _step(given: CheckInput, key: GroupKey, found: GroupStatus) -> str:
     step = _words(given, key, found).step
     if found.status is not Status.LOSING_DATA:
         return step
-    return _and_objective(given, step, found)
+    return _against_loss(given, step, found)
 
 
-def _and_objective(given: CheckInput, step: str, found: GroupStatus) -> str:
-    """Add to a step against a loss that the group's objective lets messages be deleted."""
+def _against_loss(given: CheckInput, step: str, found: GroupStatus) -> str:
+    """Return the step against a loss: another one where the objective lets messages be deleted."""
     topics = {part.topic for part in found.partitions if part.subscribed}
-    too_short = deleted_within_objective(found.objective_seconds, given.kept, topics)
-    return f"{step} {too_short}".rstrip()
+    return keep_longer(found.objective_seconds, given.kept, topics) or step
 
 
 def _related(found: GroupStatus) -> dict[str, str]:
@@ -307,7 +303,7 @@ def data_loss_deadline(given: CheckInput) -> Iterable[CheckResult]:
                 # What it loses already has no time to come.
                 deadline=None if is_losing else given.frames.now + left,
                 cause=words.cause or "It is nearly as late as retention is long.",
-                step=_and_objective(given, step, found),
+                step=_against_loss(given, step, found),
                 page="group",
                 status=found.status.value,
                 related=_related(found),

@@ -120,15 +120,42 @@ def deleted_within_objective(
         by_topic: What each topic keeps.
         topics: The topics that the group reads.
     """
-    shortest = shortest_kept(by_topic, topics)
-    if shortest is None or objective_seconds is None or shortest[1] >= objective_seconds:
+    found = _kept_within(objective_seconds, by_topic, topics)
+    if found is None:
         return ""
-    topic, seconds = shortest
+    topic, seconds, objective = found
     return (
         f"{topic} keeps messages for {duration(seconds)}, less than the group's objective of "
-        f"{duration(objective_seconds)}: messages are deleted before the group misses its "
+        f"{duration(objective)}: messages are deleted before the group misses its "
         "objective. Keep them longer, or set a shorter objective."
     )
+
+
+def keep_longer(
+    objective_seconds: float | None, by_topic: Mapping[str, Retention], topics: Iterable[str]
+) -> str:
+    """Say as a step that a topic is to keep messages for longer than a group's objective.
+
+    Nothing where that is so; see :func:`deleted_within_objective`.
+    """
+    found = _kept_within(objective_seconds, by_topic, topics)
+    if found is None:
+        return ""
+    topic, seconds, objective = found
+    return (
+        f"Keep messages of {topic} for longer than {duration(seconds)}: the group's objective is "
+        f"{duration(objective)}, so they are deleted before it is missed."
+    )
+
+
+def _kept_within(
+    objective_seconds: float | None, by_topic: Mapping[str, Retention], topics: Iterable[str]
+) -> tuple[str, float, float] | None:
+    """Return the topic that keeps its messages for less than the objective, and both times."""
+    shortest = shortest_kept(by_topic, topics)
+    if shortest is None or objective_seconds is None or shortest[1] >= objective_seconds:
+        return None
+    return *shortest, objective_seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

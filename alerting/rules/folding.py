@@ -62,7 +62,14 @@ def as_it_was(alert: Alert) -> Alert:
     if was is None:
         return alert
     severity = worst((alert.severity, was.severity))
-    return replace(alert, severity=severity, what=was.what, detail=was.detail, step=was.step)
+    return replace(
+        alert,
+        severity=severity,
+        what=was.what,
+        detail=was.detail,
+        step=was.step,
+        cause=was.cause,
+    )
 
 
 def _newest(alerts: Iterable[Alert]) -> dict[str, Alert]:

@@ -60,6 +60,7 @@ class Told:
     what: str
     detail: str
     step: str
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,7 +245,12 @@ def goes_on(alert: Alert, now: float) -> bool:
 
 def _told(alert: Alert, now: float) -> Told:
     return alert.before_mending or Told(
-        until=now, severity=alert.severity, what=alert.what, detail=alert.detail, step=alert.step
+        until=now,
+        severity=alert.severity,
+        what=alert.what,
+        detail=alert.detail,
+        step=alert.step,
+        cause=alert.cause,
     )
 
 

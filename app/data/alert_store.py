@@ -152,6 +152,7 @@ class VisibleAlerts:
                 what=without(told.what),
                 detail=without(told.detail),
                 step=without(told.step),
+                cause=without(told.cause),
             ),
             worst=worst and replace(worst, detail=without(worst.detail)),
         )

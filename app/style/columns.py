@@ -61,9 +61,6 @@ UNITS: Mapping[str, str] = {
 
 ROW_PIXELS = 31
 """The height of a row of one line."""
-WRAPPED_PIXELS = 58
-"""Of a row of three lines: Streamlit wraps texts above four rem."""
-WRAPPED_LINES = 3
 
 _CELL_PIXELS = 16
 """Of what surrounds a cell's text."""
@@ -157,7 +154,7 @@ def _letter_pixels(letter: str) -> float:
     return _WIDE_PIXELS if letter in _WIDE else _LETTER_PIXELS
 
 
-def fitted(text: str, width: int | str | None, *, lines: int = 1) -> str:
+def fitted(text: str, width: int | str | None) -> str:
     """Return what of a text has room in its column, with "…" for the rest: a grid says of none.
 
     It ends behind a word, and within one where that alone has no room.
@@ -165,28 +162,25 @@ def fitted(text: str, width: int | str | None, *, lines: int = 1) -> str:
     Args:
         text: The text.
         width: The width of its column, in pixels or by name; None: it is as wide as its texts.
-        lines: How many lines its cell has.
     """
     pixels = _NAMED_WIDTHS.get(width) if isinstance(width, str) else width
     if pixels is None:
         return text
-    room, begin = float(pixels - _CELL_PIXELS), 0
-    for _ in range(lines - 1):
-        begin = _line_end(text, begin, room)
-    if _line_end(text, begin, room) == len(text):
+    room = float(pixels - _CELL_PIXELS)
+    if _line_end(text, room) == len(text):
         return text
-    end = _line_end(text, begin, room - text_pixels(f" {_MORE}"))
+    end = _line_end(text, room - text_pixels(f" {_MORE}"))
     # Behind a number "…" would stand for further digits.
     return text[:end].rstrip(" ,;:.(") + (f" {_MORE}" if text[end : end + 1] == " " else _MORE)
 
 
-def _line_end(text: str, begin: int, room: float) -> int:
-    """Return where a line ends that begins there: at a blank, or within a word that is longer."""
-    for at in range(begin, len(text)):
-        room -= _letter_pixels(text[at])
+def _line_end(text: str, room: float) -> int:
+    """Return where a line of a text ends: at a blank, or within a word that is longer."""
+    for at, letter in enumerate(text):
+        room -= _letter_pixels(letter)
         if room < 0:
-            blank = text.rfind(" ", begin, at + 1)
-            return blank if blank > begin else at
+            blank = text.rfind(" ", 0, at + 1)
+            return blank if blank > 0 else at
     return len(text)
 
 

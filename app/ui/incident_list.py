@@ -204,7 +204,7 @@ def items(
             text
             for text, is_so in (
                 (seen, goes_on),
-                (f"{loser(one)} loses data", bool(until and loser(one))),
+                (f"group {loser(one)}", bool(until and loser(one))),
                 (f"{SEVERITY_BADGE_STYLES[cause.severity].word} if it lasts", one.is_pending),
                 (f"in {view.place(cluster)}", cluster != view.cluster),
                 (f"{by.author} looks after it" if by else "", by is not None),

@@ -33,7 +33,7 @@ class SymptomCount:
 
 def symptoms_of(one: Incident) -> list[Alert]:
     """Return what follows from a cause: not what another rule says of the cause itself."""
-    return [each for each in one.symptoms if _thing(each) != _thing(one.cause)]
+    return [each for each in one.symptoms if identity(each) != identity(one.cause)]
 
 
 def counted(symptoms: Iterable[Alert]) -> SymptomCount:
@@ -55,18 +55,19 @@ def each_once(symptoms: Iterable[Alert]) -> list[Alert]:
     It is one that fires, else one that fired, else one that is pending; of these the worst, and
     then the newest.
     """
-    found: dict[_Thing, Alert] = {}
+    found: dict[_Identity, Alert] = {}
     for one in sorted(symptoms, key=lambda one: one.began_at):
-        thing = _thing(one)
+        thing = identity(one)
         if thing not in found or _weight(one) >= _weight(found[thing]):
             found[thing] = one
     return list(found.values())
 
 
-_Thing = tuple[str, frozenset[tuple[str, str]]]
+_Identity = tuple[str, frozenset[tuple[str, str]]]
 
 
-def _thing(one: Alert) -> _Thing:
+def identity(one: Alert) -> _Identity:
+    """Return what tells apart the things that are wrong: rules may say the same of one of them."""
     return one.check, frozenset(one.labels.items())
 
 

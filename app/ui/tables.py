@@ -17,8 +17,6 @@ from app.data.context import View
 from app.style.columns import (
     ROW_PIXELS,
     UNITS,
-    WRAPPED_LINES,
-    WRAPPED_PIXELS,
     Kind,
     fitted,
     writer,
@@ -97,7 +95,6 @@ def show(
     every: Callable[[], pl.DataFrame] | None = None,
     in_file: Mapping[str, Column] | None = None,
     most_cards: int = _CARDS,
-    wraps: bool = False,
 ) -> None:
     """Show rows, how many of how many they are, and a link to them as a file.
 
@@ -114,7 +111,6 @@ def show(
         every: Returns the rows of the file, where the frame is a part of them.
         in_file: Further columns, of the file alone.
         most_cards: Most rows that a phone has, those after the first few folded.
-        wraps: Whether a row has three lines: of a table that is read, not looked through.
     """
     flags = [column.at_least for column in columns.values() if column.at_least]
     shown = frame.select(*columns, *flags).head(ROW_LIMIT)
@@ -130,17 +126,16 @@ def show(
             with st.expander(f"{len(more)} more {noun}"):
                 items.draw(more, view=view, key=f"{key}-more", alt=alt)
     else:
-        pixels = WRAPPED_PIXELS if wraps else ROW_PIXELS
         st.dataframe(
-            styled(shown, columns, view, lines=WRAPPED_LINES if wraps else 1),
+            styled(shown, columns, view),
             key=key,
             column_config={
                 name: _config(column, f"{key}-{name}") for name, column in columns.items()
             },
             hide_index=True,
             placeholder=UNKNOWN,
-            row_height=pixels,
-            height=pixels * min(max(1, shown.height), rows_shown) + ROW_PIXELS + 3,
+            row_height=ROW_PIXELS,
+            height=ROW_PIXELS * min(max(1, shown.height), rows_shown) + ROW_PIXELS + 3,
             alt=alt,
         )
     total = max(total or 0, frame.height)
@@ -301,9 +296,7 @@ def _badge(label: Any, column: Column) -> BadgeStyle | None:
     return next((one for one in column.badge_styles if [one.label] == labels), None)
 
 
-def styled(
-    frame: pl.DataFrame, columns: Mapping[str, Column], view: View, *, lines: int = 1
-) -> Any:
+def styled(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> Any:
     """Return the rows with each value written as the pages write it.
 
     What a text has no room for is left out of the cell alone: a double click shows all of it.
@@ -315,7 +308,7 @@ def styled(
         if (write := _writer(column, view, frame[name])) is not None
     }
     cut = {
-        name: partial(fitted, width=column.width, lines=lines)
+        name: partial(fitted, width=column.width)
         for name, column in columns.items()
         if column.kind == "text" and not column.opens and column.width
     }

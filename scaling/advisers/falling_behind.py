@@ -40,11 +40,15 @@ class FallingBehind(NamedTuple):
 
 
 def falling_behind(facts: GroupFacts) -> FallingBehind:
-    """Say that more arrives than is consumed, or where, if that is so on some partitions only."""
+    """Say that a group falls behind, or where, if that is so on some partitions only.
+
+    Not that more arrives than is consumed: that was so when it was measured, and stands beside
+    rates of now.
+    """
     numbers = facts.status.numbers
     arrival, consumption = numbers.arrival_per_second, numbers.consumption_per_second
     if arrival is None or consumption is None or more_arrives(arrival, consumption):
-        return FallingBehind("More arrives than is consumed", arrival, consumption, numbers.lag)
+        return FallingBehind("The group falls behind", arrival, consumption, numbers.lag)
     parts = [part.status for part in behind(facts)]
     where = partition_names(parts)
     known = [part.numbers for part in parts]

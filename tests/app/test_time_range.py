@@ -102,6 +102,8 @@ def test_a_range_that_cannot_be_read_says_what_is_expected(open_page: Open, fill
 
 def test_an_end_that_was_emptied_is_filled_again(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "groups")
+    test.session_state["range-is-open"] = True
+    calm(test.run())
     test.session_state["range-first"] = None
     test.run()
     calm(test)
@@ -161,6 +163,7 @@ def test_the_choice_of_a_time_closes_once_that_is_shown(open_page: Open, filled:
     test.session_state["range-is-open"] = True
     calm(test.run())
     assert test.session_state["range-is-open"] is True, "while the ends are chosen"
+    assert test.session_state["range-first"] is not None, "filled, however late it is opened"
     next(one for one in test.button if one.label == "Show this time").click().run()
     calm(test)
     assert test.query_params["between"]

@@ -59,6 +59,24 @@ def test_a_key_opens_the_search_and_enter_what_was_found(watched: Watched) -> No
     watched.check()
 
 
+def test_enter_before_the_answer_leads_to_the_first_hit(watched: Watched) -> None:
+    watched.go("/")
+    watched.page.keyboard.press("/")
+    box = watched.page.get_by_role("combobox", name="Search demo")
+    box.press_sequentially("clicks enr", delay=0)
+    box.press("Enter")
+    watched.page.wait_for_url("**/group?**group=clicks-enricher**")
+    watched.check()
+
+
+def test_the_ends_of_a_time_are_filled_once_they_are_asked_for(watched: Watched) -> None:
+    watched.go("/health?paused=true")
+    watched.page.get_by_role("button", name="From – to").click()  # noqa: RUF001
+    field = watched.page.get_by_test_id("stDateTimeInput").first
+    eventually(lambda: re.search(r"\d\d:\d\d", field.inner_text()), what="the time of an end")
+    watched.check()
+
+
 @pytest.mark.parametrize("page", ["group", "topic"])
 def test_the_address_of_what_is_not_known_stays(watched: Watched, page: str) -> None:
     asked = {page: ["nosuch"], "cluster": ["demo"], "range": ["6h"]}

@@ -35,6 +35,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
   const close = () => {
     clearTimeout(state.typing);
+    state.entered = null;
     input.value = "";
     show(false);
     input.blur();
@@ -81,6 +82,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
   // What was typed before is no question any more: the next answer is on its way.
   const answer = () => {
     if (!input.matches(":focus") || state.answer?.asked !== input.value) return;
+    const wanted = state.entered === input.value;
+    state.entered = null;
+    if (wanted && state.answer.hits.length) {
+      open(state.answer.hits[0]);
+      return;
+    }
     list.replaceChildren(...state.answer.hits.map(row));
     note.textContent = state.answer.note;
     select(0);
@@ -97,6 +104,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
   input.oninput = () => {
     clearTimeout(state.typing);
+    state.entered = null;
     if (input.value.trim()) state.typing = setTimeout(ask, WAIT);
     else show(false);
   };
@@ -107,6 +115,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
     else if (event.key === "Enter") {
       const { asked, hits } = state.answer ?? {};
       if (asked === input.value && hits[state.at]) open(hits[state.at]);
+      else if (input.value.trim()) {
+        // Who is faster than the answer is led to its first hit.
+        state.entered = input.value;
+        clearTimeout(state.typing);
+        ask();
+      }
     } else return;
     event.preventDefault();
     event.stopPropagation();

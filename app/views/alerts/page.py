@@ -82,7 +82,11 @@ evaluated = alert_list.service_age(service, view.now)
 interval = alert_list.service_interval(service) or view.interval_seconds
 colour = components.age_colour(evaluated, interval)
 link = view_model.history_link(past, view)
-st.caption(f"Evaluated :{colour}[{age(evaluated)}]" + (f" · {link}" if link else ""))
+targets = [target.name for target in view.settings.alerting.targets]
+about = [f"Evaluated :{colour}[{age(evaluated)}]", link]
+if view.viewer.sees_all and not targets and not health:
+    about.append("nobody is notified: no target is configured")
+st.caption(" · ".join(filter(None, about)))
 if evaluated is None or evaluated > 4 * interval:
     st.error(
         "The alerting service does not run: nobody is notified. "
@@ -247,7 +251,6 @@ if view.viewer.sees_all:
     with components.section(
         "Delivery", help_text="Whether notifications arrive.", is_folded=view.is_phone
     ):
-        targets = [target.name for target in view.settings.alerting.targets]
         if not targets and not health:
             components.nothing(
                 "Nobody is notified: no target is configured. config/example.yaml shows "

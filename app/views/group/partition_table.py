@@ -12,6 +12,7 @@ from app.data.context import View
 from app.style.format import escape
 from app.ui import components, routes, tables
 from app.ui.group_badges import BADGE_STYLES
+from app.ui.group_list import with_brief_reasons
 from app.ui.tables import Column
 from app.views.group import view_model
 
@@ -27,7 +28,7 @@ def draw(view: View, row: Mapping[str, Any], offsets: pl.DataFrame, decided: pl.
     """
     group = row["group"]
     with components.section("Partitions", is_folded=view.is_phone):
-        table = view_model.partition_rows(decided, offsets, view.now)
+        table = with_brief_reasons(view_model.partition_rows(decided, offsets, view.now))
         columns = {
             "topic": Column("topic", pinned=True, opens=(routes.TOPIC, "topic")),
             "partition": Column("partition", "count"),
@@ -39,7 +40,7 @@ def draw(view: View, row: Mapping[str, Any], offsets: pl.DataFrame, decided: pl.
             "committed": Column("committed", "count"),
             "log_end": Column("log end", "count"),
             "lost_messages": Column(
-                "lost",
+                "lost since commit",
                 "count",
                 help="Messages that retention deleted since the group's last commit here; the "
                 "column why has what it lost in the minutes before.",
@@ -47,7 +48,11 @@ def draw(view: View, row: Mapping[str, Any], offsets: pl.DataFrame, decided: pl.
             "commit_age_seconds": Column(
                 "last commit", "duration", help="Time since the group last committed here."
             ),
-            "commits_per_second": Column("commits", "rate"),
+            "commits_per_second": Column(
+                "mean commits",
+                "rate",
+                help="A mean of the last minutes: last commit tells whether they go on.",
+            ),
             "last_stable": Column(
                 "last stable",
                 "count",

@@ -250,7 +250,7 @@ with components.section("Course", help_text="The cause, what followed, and what 
         {
             "at": Column("time", "time", width=116, to_seconds=True),
             "after": Column("after", width=76, help="Before or after the cause began."),
-            "kind": Column("", width=78),
+            "kind": Column("kind", width=78),
             "what": Column("what", width=240, names=True),
             "detail": Column("detail", width=room_left([116, 76, 78, 240])),
         },
@@ -259,7 +259,6 @@ with components.section("Course", help_text="The cause, what followed, and what 
         alt="What happened, in order of time",
         noun="steps",
         most_cards=tables.ROW_LIMIT,
-        wraps=True,
     )
     if are_known and not happened:
         st.caption("No change of what it is about was seen from 30 min before it to its end.")

@@ -21,7 +21,7 @@ from app.ui.alert_list import as_said, how_bad, moment, severity_style
 from app.ui.changes.events import Event, Sort
 from app.ui.incident_list import ahead, or_before, timeline_rows, what_goes_on
 from app.ui.incidents import Incident, incidents, is_before, last_end, mended_at, never_fired
-from app.ui.symptoms import limited, symptoms_in_all
+from app.ui.symptoms import identity, limited, symptoms_in_all
 from app.views.incident import lag, replication
 
 BEFORE = timedelta(minutes=30)
@@ -148,9 +148,15 @@ def topics_of(cause: Alert, groups: pl.DataFrame) -> list[str]:
 
 
 def symptoms_together(incident: Incident) -> list[list[Alert]]:
-    """Return the symptoms of an incident, those that are alike together, in order of time."""
+    """Return the symptoms of an incident, those that are alike together, in order of time.
+
+    What was pending by one rule and fired by another is told once.
+    """
+    fired = {identity(one) for one in incident.symptoms if not never_fired(one)}
     found: dict[tuple[str, str, bool, bool], list[Alert]] = {}
     for one in incident.symptoms:
+        if never_fired(one) and identity(one) in fired:
+            continue
         is_early = is_before(incident.cause, one)
         alike = (one.check, one.severity.value, is_early, never_fired(one))
         found.setdefault(alike, []).append(one)
@@ -158,24 +164,35 @@ def symptoms_together(incident: Incident) -> list[list[Alert]]:
 
 
 def _named(alike: Sequence[Alert]) -> str:
-    """Name symptoms that are alike: ``18 alerts: under replicated``."""
+    """Name symptoms that are alike: ``18 alerts: under replicated``, ``x is late, 3 times``."""
     if len(alike) == 1:
         return alike[0].what
+    if _is_one(alike):
+        return f"{alike[0].what}, {count(len(alike), 'time')}"
     return f"{count(len(alike), 'alert')}: {alike[0].check.replace('_', ' ')}"
 
 
 def _of_symptoms(alike: Sequence[Alert]) -> list[Step]:
-    detail = thin(alike[0].detail)
-    if len(alike) > 1:
+    # As with the cause: how bad it was is of its end.
+    detail, at_end = alike[0].cause, ""
+    if len(alike) == 1:
+        at_end = as_said(thin(alike[0].detail), is_over=True)
+    elif not _is_one(alike):
         detail = ", ".join(limited([thing(dict(one.labels)) for one in alike]))
     began = _moment(alike[0].began_at)
     kind = "pending" if never_fired(alike[0]) else "symptom"
     found = [Step(at=began, kind=kind, what=_named(alike), detail=detail)]
     ends = [one.resolved_at for one in alike if one.resolved_at is not None]
-    if ends:
+    if len(ends) == len(alike) or (ends and not _is_one(alike)):
         of = f"{len(ends)} of " if len(ends) < len(alike) else ""
-        found.append(Step(at=_moment(max(ends)), kind="end", what=f"over: {of}{_named(alike)}"))
+        over = f"over: {of}{_named(alike)}"
+        found.append(Step(at=_moment(max(ends)), kind="end", what=over, detail=at_end))
     return found
+
+
+def _is_one(alike: Sequence[Alert]) -> bool:
+    """Return whether alerts are all about one thing, which came and went."""
+    return len({identity(one) for one in alike}) == 1
 
 
 def bars(incident: Incident, now: datetime) -> pl.DataFrame:

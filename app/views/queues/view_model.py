@@ -12,6 +12,7 @@ from alerting.inputs.facts import RATE_SECONDS
 from alerting.rules.model import Rule
 from alerting.status.model import Status, StatusRules
 from app.style import theme
+from app.style.columns import rates
 from app.style.format import count, exact, rate
 from app.style.theme import BadgeStyle
 from app.ui.alert_list import CRITICAL, WARNING
@@ -191,7 +192,8 @@ def _falls_behind(row: Mapping[str, Any]) -> str:
     # RabbitMQ's rates are of seconds, and a message may arrive that nobody published: where they
     # do not show that the queue falls behind, how fast it grows does.
     if published is not None and taken is not None and published > taken:
-        said = f"{rate(published)} published, {rate(taken)} taken"
+        write = rates([published, taken])
+        said = f"{write(published)} published, {write(taken)} taken"
     else:
         said = f"it grows by {rate(row['growth_per_second'])}"
     polled = ", polled" if row["consumers"] == 0 else ""

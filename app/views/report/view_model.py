@@ -274,7 +274,7 @@ def advice_part(
             "became": Column("what became of it", width=400),
             "saved_hours": Column("consumer-hours saved", "count", unknown=tables.DASH, width=144),
         },
-        noun="pieces of advice",
+        noun="pieces of advice that name a number",
         nothing="No advice that names a number was given in this week.",
         note="Saved: consumers that were taken away, times the hours since."
         + (

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import replace
+
+import polars as pl
 
 from app.style.format import thin
 from app.ui.advice import advice_cards
@@ -21,20 +24,23 @@ _SHARE = (
 _COPIES = "replication factor {replication factor}, min.insync.replicas {min.insync.replicas}"
 
 _BY_KIND: Mapping[AdviceKind, Sequence[str]] = {
-    AdviceKind.DATA_LOST: ("{lost of late} messages deleted unread",),
+    AdviceKind.DATA_LOST: ("messages deleted unread, {lag} wait", "messages deleted unread"),
     AdviceKind.RETENTION_DEADLINE: (
-        "{retention used} of the retention used",
-        "{slowest group} is {its oldest unread message} behind, {retention} are kept",
+        "{slowest group} is late, {retention} are kept",
         "the oldest unread message is {oldest unread message} old",
+        "{retention used} of the retention used",
     ),
     AdviceKind.START_CONSUMERS: _WAITS,
     AdviceKind.RESTART_CONNECTOR: _WAITS,
-    AdviceKind.BLOCKED_PARTITION: ("no commit on {blocked partitions} for {no commit for}",),
-    AdviceKind.BLOCKED_GROUP: ("no commit for {no commit for}, {waiting there} messages wait",),
+    AdviceKind.BLOCKED_PARTITION: (
+        "no commit on {blocked partitions}, {lag} messages wait",
+        "no commit on {blocked partitions}",
+    ),
+    AdviceKind.BLOCKED_GROUP: ("no commit, {lag} messages wait",),
     AdviceKind.HOT_PARTITION: _SHARE,
     AdviceKind.ADD_CONSUMERS: (
         "{arrival there} arrive on {falls behind on}, {consumption there} consumed",
-        "{waiting there} messages wait on {falls behind on}",
+        "messages wait on {falls behind on}",
         "{arrival} arrive, {consumption} consumed",
     ),
     AdviceKind.PARTITION_BOUND: (
@@ -64,10 +70,38 @@ _BY_LIMIT: Mapping[str | None, Sequence[str]] = {
 """The same of more consumers, by what limits their number."""
 
 
-def why(advice: Recommendation) -> str:
-    """Say in a few words what advice follows from: its telling figures, else its reason."""
+Figures = Mapping[str, float | int | None]
+"""Present values, by the names that evidence has for them."""
+
+_PRESENT: Mapping[str, str] = {
+    "lag": "lag",
+    "oldest unread message": "time_lag_seconds",
+    "arrival": "arrival_per_second",
+    "consumption": "consumption_per_second",
+}
+
+
+def figures_of(groups: pl.DataFrame) -> dict[str, Figures]:
+    """Return the present figures of each group; groups are rows of ``group_status``."""
+    return {
+        row["group"]: {name: row[column] for name, column in _PRESENT.items()}
+        for row in groups.select("group", *_PRESENT.values()).iter_rows(named=True)
+    }
+
+
+def why(advice: Recommendation, present: Figures | None = None) -> str:
+    """Say in a few words what advice follows from: its telling figures, else its reason.
+
+    Args:
+        advice: The advice.
+        present: What its group's figures are now, as other pages say; None: those that were
+            measured when it was given.
+    """
     if advice.kind is AdviceKind.UNKNOWN:
         return _cut(advice.unknown_reason or advice.reason)
+    if present is not None:
+        now = (replace(one, value=present.get(one.name, one.value)) for one in advice.evidence)
+        advice = replace(advice, evidence=tuple(now))
     known = {
         one.name: advice_cards.written(one) for one in advice.evidence if one.value is not None
     }

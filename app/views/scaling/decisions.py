@@ -38,6 +38,7 @@ LOST = datetime.fromtimestamp(0, UTC)
 
 _SAID = 3
 _NONE: Mapping[str, Overtaken] = {}
+_UNKNOWN: Mapping[str, brief.Figures] = {}
 
 
 def row_id(row: Mapping[str, Any]) -> str:
@@ -136,6 +137,7 @@ def items(
     rows: pl.DataFrame,
     deadlines: Mapping[str, datetime | None],
     *,
+    figures: Mapping[str, brief.Figures] = _UNKNOWN,
     older: Mapping[str, Overtaken] = _NONE,
     picked: str | None,
     now: datetime,
@@ -150,6 +152,7 @@ def items(
     Args:
         rows: The rows, in their order.
         deadlines: When messages of each group are deleted, as the other pages say.
+        figures: What the figures of each group are now, as far as known.
         older: What is newer than advice, by the names of rows.
         picked: The name of the row whose card is shown.
         now: The present.
@@ -165,14 +168,15 @@ def items(
         names = [row_id(row) for row in about.iter_rows(named=True)]
         advice, *further = [from_row(row) for row in about.iter_rows(named=True)]
         newer, at = older.get(names[0]), about["confirmed_at"][0]
-        deadline = deadlines.get(advice.subject) if advice.subject_kind is Subject.GROUP else None
+        group = advice.subject if advice.subject_kind is Subject.GROUP else ""
+        deadline, now_there = deadlines.get(group), figures.get(group)
         found.append(
             Item(
                 id=names[0],
                 badge=advice_cards.badge_style(advice, newer),
                 what=advice.subject,
                 when="" if at == measured_at else f"{word} {clock(at, zone, now=now)}",
-                why=_why(advice, newer) if withdrawn is None else withdrawn[names[0]],
+                why=_why(advice, newer, now_there) if withdrawn is None else withdrawn[names[0]],
                 until=_until(deadline, now),
                 link=_card_of(advice_cards.headline(advice, newer), names[0]),
                 links=[
@@ -181,7 +185,7 @@ def items(
                 ],
                 more_label=f"+{len(further)}" if further else "",
                 more=[
-                    f"{advice_cards.change(one)}: {_why(one, older.get(name))}"
+                    f"{advice_cards.change(one)}: {_why(one, older.get(name), now_there)}"
                     for one, name in zip(further, names[1:], strict=True)
                 ],
                 is_chosen=picked in names,
@@ -247,8 +251,8 @@ def _card_of(label: str, name: str) -> Target:
     return Target(label=label, page=routes.SCALING, parameters={PARAMETER: name})
 
 
-def _why(advice: Recommendation, newer: Overtaken | None) -> str:
-    return brief.why(advice) if newer is None else f"Older than {newer.now}"
+def _why(advice: Recommendation, newer: Overtaken | None, figures: brief.Figures | None) -> str:
+    return brief.why(advice, figures) if newer is None else f"Older than {newer.now}"
 
 
 def groups(rows: pl.DataFrame) -> Sequence[str]:

@@ -1,6 +1,7 @@
 """What should I change, and what if I do not?"""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 import polars as pl
 import streamlit as st
@@ -13,7 +14,7 @@ from app.ui.advice import advice_cards, advice_facts, advice_history, current_ad
 from app.ui.advice.overtaken import Known
 from app.ui.browser import items
 from app.ui.frame import empty_states, status_bar
-from app.views.scaling import decisions, view_model, what_if
+from app.views.scaling import brief, decisions, view_model, what_if
 from lake.errors import LakeError
 from lake.schemas.current import GROUP_STATUS
 from scaling.advice.advice_table import from_row
@@ -34,11 +35,13 @@ for one in given.errors:
 found = given.rows
 polled_at = status_bar.newest_poll_at(view)
 is_stale = polled_at is not None and empty_states.is_stale(view, polled_at)
-deadlines = {}
+deadlines: dict[str, datetime | None] = {}
+figures: dict[str, brief.Figures] = {}
 every_given = pl.concat([found, given.withdrawn])
 known = Known()
 try:
-    deadlines = decisions.deadlines_of(present.rows(view, GROUP_STATUS))
+    groups_now = present.rows(view, GROUP_STATUS)
+    deadlines, figures = decisions.deadlines_of(groups_now), brief.figures_of(groups_now)
     known = current_advice.known(view, every_given)
 except LakeError as unread:
     errors.setdefault(str(unread).partition(":")[0], unread)
@@ -58,7 +61,9 @@ components.headline(
 )
 about_all = [current_advice.words(given, view)]
 if not found.is_empty():
-    about_all.append("Deadlines are of now. Nothing is applied by itself.")
+    about_all.append(
+        "Deadlines, lag and rates in the rows are of now. Nothing is applied by itself."
+    )
 st.caption(" ".join(about_all))
 for unreadable in errors.values():
     components.show_broken(unreadable)
@@ -80,6 +85,7 @@ def draw(
     rows = decisions.items(
         shown,
         deadlines,
+        figures=figures,
         older=older,
         picked=picked,
         now=view.now,

@@ -100,7 +100,14 @@ def test_what_fires_is_not_folded_under_what_may_never_fire() -> None:
 
 
 def test_what_is_over_says_what_it_said_before_it_was_mended() -> None:
-    was = Told(until=1500.0, severity=CRITICAL, what="g stopped", detail="99 wait.", step="Start.")
+    was = Told(
+        until=1500.0,
+        severity=CRITICAL,
+        what="g stopped",
+        detail="99 wait.",
+        step="Start.",
+        cause="It has no member.",
+    )
     mended = alert(
         "stopped", what="g is catching up", detail="9 wait.", step=WAIT_STEP, before_mending=was
     )
@@ -108,6 +115,7 @@ def test_what_is_over_says_what_it_said_before_it_was_mended() -> None:
     assert (row.what, row.severity) == ("g is catching up", CRITICAL)
     (over,) = as_listed([replace(mended, state=State.RESOLVED, resolved_at=3000.0)])
     assert (over.what, over.detail, over.step) == ("g stopped", "99 wait.", "Start.")
+    assert over.cause == "It has no member."
     assert over.severity is CRITICAL
     broker = alert("broker_missing", labels={"cluster": "c"}, what="Broker 2", resolved_at=3000.0)
     assert as_listed([broker])[0].what == "Broker 2"

@@ -68,7 +68,9 @@ def test_what_an_alert_said_before_names_nothing_that_is_hidden(view: View, tmp_
     said = "mine waits for theirs"
     one = replace(
         alert("mine", 1000.0, labels={"cluster": "east", "group": "mine"}, detail=said),
-        before_mending=Told(until=1050.0, severity=WARNING, what=said, detail=said, step=said),
+        before_mending=Told(
+            until=1050.0, severity=WARNING, what=said, detail=said, step=said, cause=said
+        ),
         worst=Worst(at=1010.0, value=1.0, detail=said),
     )
     store = AlertStore(tmp_path / "alerts.sqlite")
@@ -77,7 +79,7 @@ def test_what_an_alert_said_before_names_nothing_that_is_hidden(view: View, tmp_
     store.close()
     told, worst = shown.before_mending, shown.worst
     assert told is not None and worst is not None
-    assert {shown.detail, told.what, told.detail, told.step, worst.detail} == {
+    assert {shown.detail, told.what, told.detail, told.step, told.cause, worst.detail} == {
         "mine waits for (hidden)"
     }
 

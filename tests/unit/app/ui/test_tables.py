@@ -294,8 +294,6 @@ def test_a_text_that_has_no_room_is_cut_in_its_cell_alone(view: View) -> None:
     cells = re.findall("<td[^>]*>(.*?)</td>", shown.to_html())
     assert cells == ["no commit for 45 min …", "keeps up"]
     assert said in csv(frame, columns)
-    in_lines = styled(frame, columns, view, lines=3)
-    assert said in in_lines.to_html()
 
 
 def test_rates_on_a_card_have_the_unit_of_their_column() -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
-from alerting.rules.lifecycle import State, Told, Worst
+from alerting.rules.lifecycle import Alert, State, Told, Worst
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import AlertSeverity
 from app.style.charts.base import ChartEvent
@@ -227,6 +227,32 @@ def test_symptoms_that_are_alike_are_one_row_with_their_names() -> None:
     rows = bars(incident, at(2000))
     assert rows["what"].to_list() == ["Broker 2 is missing", "3 alerts: under replicated"]
     assert rows["to"].to_list() == [at(1360), at(2000)]
+
+
+def test_a_symptom_that_comes_and_goes_is_one_thing_and_says_nothing_before_its_time() -> None:
+    late = [
+        replace(SYMPTOM, fingerprint=str(n), detail=f"{n} wait", cause="More arrives.", **times)
+        for n, times in enumerate(
+            (
+                {"started_at": 1010.0, "resolved_at": 1100.0},
+                {"started_at": 1150.0, "resolved_at": 1350.0},
+                {"started_at": 1005.0, "resolved_at": 1010.0, "fired_at": None},
+            )
+        )
+    ]
+
+    def told_of(symptoms: list[Alert]) -> list[tuple[str, str, str]]:
+        found = steps(Incident(cause=CAUSE, symptoms=tuple(symptoms)), (), {})
+        return [(one.kind, one.what, one.detail) for one in found if SYMPTOM.what in one.what]
+
+    assert told_of(late[:1]) == [
+        ("symptom", SYMPTOM.what, "More arrives."),
+        ("end", f"over: {SYMPTOM.what}", "It said: 0 wait"),
+    ]
+    often = f"{SYMPTOM.what}, 2 times"
+    assert told_of(late) == [("symptom", often, "More arrives."), ("end", f"over: {often}", "")]
+    goes_on = replace(late[1], state=State.FIRING, resolved_at=None)
+    assert [kind for kind, *_ in told_of([late[0], goes_on])] == ["symptom"], "it is not over"
 
 
 def test_a_symptom_that_never_fired_is_told_and_drawn_as_pending() -> None:

@@ -11,6 +11,7 @@ import pytest
 from alerting.checks.retention_deadline import Retention
 from alerting.status.phrases import time_left
 from app.data.context import View
+from app.style.format import thin
 from app.ui.advice import advice_cards
 from app.ui.advice.overtaken import OLDER, Overtaken
 from app.views.scaling import brief, decisions, view_model, what_if
@@ -249,7 +250,7 @@ def told(kind: AdviceKind, limit: str | None = None, **figures: float | str) -> 
         Evidence(
             name=name.replace("_", " "),
             value=value,
-            unit="" if isinstance(value, str) else "messages/s",
+            unit="" if isinstance(value, str) or name == "lag" else "messages/s",
         )
         for name, value in figures.items()
     )
@@ -285,14 +286,12 @@ def told(kind: AdviceKind, limit: str | None = None, **figures: float | str) -> 
             id="rates that read alike",
         ),
         pytest.param(
-            told(
-                AdviceKind.BLOCKED_PARTITION, blocked_partitions="orders-2", no_commit_for="4 min"
-            ),
-            "no commit on orders-2 for 4 min",
+            told(AdviceKind.BLOCKED_PARTITION, blocked_partitions="orders-2", lag=40.0),
+            "no commit on orders-2, 40 messages wait",
             id="another kind",
         ),
         pytest.param(
-            told(AdviceKind.BLOCKED_PARTITION, blocked_partitions="orders-2"),
+            told(AdviceKind.BLOCKED_PARTITION, lag=40.0),
             "More arrives than is consumed",
             id="a figure is missing",
         ),
@@ -300,6 +299,24 @@ def told(kind: AdviceKind, limit: str | None = None, **figures: float | str) -> 
 )
 def test_why_is_said_in_the_figures_that_tell_most(found: str, said: str) -> None:
     assert found.replace("\u202f", "").replace("\u2009", "") == said
+
+
+def test_figures_of_a_row_are_of_now_as_those_of_other_pages() -> None:
+    oldest = Evidence(name="oldest unread message", value=9, unit="s")
+    then = (Evidence(name="lag", value=40), oldest)
+    stopped = replace(ADD, kind=AdviceKind.START_CONSUMERS, evidence=then)
+    status = GROUP_STATUS.empty.select(
+        "group", "lag", "time_lag_seconds", "arrival_per_second", "consumption_per_second"
+    )
+    row = pl.DataFrame([(ADD.subject, 400, 90.0, 4.0, None)], schema=status.schema, orient="row")
+    figures = brief.figures_of(row)
+
+    [item] = decisions.items(frame(stopped), {}, figures=figures, picked=None, now=NOW, zone=UTC)
+
+    assert item.why == thin("400 messages wait, the oldest for 1 min 30 s")
+    unread = {ADD.subject: {"lag": None, "oldest unread message": None}}
+    [item] = decisions.items(frame(stopped), {}, figures=unread, picked=None, now=NOW, zone=UTC)
+    assert "40" not in item.why, "what cannot be read now is not what it was"
 
 
 def test_what_overtook_changes_stands_in_one_line() -> None:

@@ -270,7 +270,7 @@ def test_every_partition_has_its_consumer_and_the_group_is_late() -> None:
     assert advice.kind is AdviceKind.PARTITION_BOUND
     assert (advice.quantity, advice.current, advice.proposed) == ("partitions", 6, None)
     assert advice.caveats[0].level is CaveatLevel.BLOCKER
-    assert advice.reason.startswith("More arrives than is consumed. Every partition ")
+    assert advice.reason.startswith("The group falls behind. Every partition ")
     assert "more consumers will not help" in advice.reason
     assert advice.artefacts == ()
 
