@@ -77,22 +77,18 @@ def _offer(now: datetime, zone: tzinfo) -> None:
         wrap=False,
         on_change=_end_now,
     )
+    for key, moment in ((_FIRST, now - timedelta(hours=1)), (_LAST, now)):
+        # A field that was emptied is filled again: without both ends nothing could be shown. Set in
+        # each run: a browser forgets what it was told while the fields were not in sight.
+        st.session_state[key] = st.session_state.get(key) or _local(moment, zone)
     # A dash, read by people.
-    fields = st.popover(
+    with st.popover(
         "From – to",  # noqa: RUF001
         icon=":material/date_range:",
         width="stretch",
         key=_IS_OPEN,
         on_change="rerun",  # else the script could not close it
-    )
-    # Drawn while it is closed, the browser would forget what they are filled with.
-    if not fields.open:
-        return
-    with fields:
-        for key, moment in ((_FIRST, now - timedelta(hours=1)), (_LAST, now)):
-            # A field that was emptied is filled again: without both ends nothing could be shown.
-            if st.session_state.get(key) is None:
-                st.session_state[key] = _local(moment, zone)
+    ):
         step = timedelta(minutes=1)
         st.datetime_input("From", None, key=_FIRST, step=step)
         st.datetime_input("To", None, key=_LAST, step=step)

@@ -72,8 +72,15 @@ def test_enter_before_the_answer_leads_to_the_first_hit(watched: Watched) -> Non
 def test_the_ends_of_a_time_are_filled_once_they_are_asked_for(watched: Watched) -> None:
     watched.go("/health?paused=true")
     watched.page.get_by_role("button", name="From – to").click()  # noqa: RUF001
-    field = watched.page.get_by_test_id("stDateTimeInput").first
-    eventually(lambda: re.search(r"\d\d:\d\d", field.inner_text()), what="the time of an end")
+    first, last = (
+        watched.page.get_by_role("spinbutton", name=f"year, {end}") for end in ("From", "To")
+    )
+    eventually(
+        lambda: first.inner_text().isdecimal() and last.inner_text().isdecimal(), what="the years"
+    )
+    show = watched.page.get_by_role("button", name="Show this time").bounding_box()
+    size = watched.page.viewport_size
+    assert show and size and show["y"] + show["height"] <= size["height"]
     watched.check()
 
 
