@@ -75,7 +75,7 @@ def test_a_cause_that_is_no_group_says_whose_data_is_lost(view: View) -> None:
         **{"its own": "loses data in 2 h", "now": "loses data now", "none": ""},
     }
     assert {name: row.note for name, row in zip(given, rows, strict=True)} == {
-        **{"payments": "payments loses data", "stock": "stock loses data"},
+        **{"payments": "group payments", "stock": "group stock"},
         **{"its own": "in c", "now": "in c", "none": ""},
     }
     assert [ahead(one, NOW) for one in given.values()] == [
