@@ -32,13 +32,10 @@ from scaling.advisers.group_evidence import (
     useful_counts,
 )
 from scaling.advisers.integrations.connect import workers_advice
+from scaling.advisers.size_facts import why_not_sized
 from scaling.facts.group_facts import GroupFacts
 from simulation.assignors import Assignor, most_members, worst_partitions
 
-NO_CAPACITY = (
-    "what one consumer can process was not measured: that takes times in which a consumer is busy "
-    "without a pause"
-)
 UNCOUNTED = (
     "the group has no members and commits all the same: its consumers assign their partitions "
     "themselves and cannot be counted"
@@ -246,7 +243,7 @@ def _bound(facts: GroupFacts) -> Recommendation | None:
         "not help: make the handler faster, or give the topic more partitions.",
         quantity="partitions",
         current=sum(partitions.values()),
-        unknown_reason=NO_CAPACITY,
+        unknown_reason=why_not_sized(facts),
         evidence=(
             Evidence(name="most useful consumers", value=most),
             *flows.evidence,
@@ -271,7 +268,7 @@ def _more(facts: GroupFacts) -> Recommendation | None:
         f"{flows.what}. How many more consumers that takes is not known yet; the "
         f"numbers that make a difference are {steps}.",
         current=facts.members or None,
-        unknown_reason=NO_CAPACITY if facts.members else UNCOUNTED,
+        unknown_reason=why_not_sized(facts) if facts.members else UNCOUNTED,
         evidence=(
             Evidence(name="next useful number of consumers", value=larger[0] if larger else None),
             *flows.evidence,

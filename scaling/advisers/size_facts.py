@@ -10,6 +10,7 @@ import numpy as np
 from alerting.status.baseline import REBALANCING, plain_state
 from alerting.status.group_status import PartitionWindow, Status
 from scaling.advisers.retention import group_deadline
+from scaling.facts.capacity import not_measured
 from scaling.facts.group_facts import GroupFacts, PartitionFacts
 from scaling.facts.intervals import Integers
 from scaling.sizing.assignment import Assignment
@@ -63,6 +64,15 @@ def size_facts(facts: GroupFacts) -> SizeFacts | None:
         stalled=np.array([one.status.status is Status.STALLED for one in held]),
         deadline_seconds=deadline[1].seconds if deadline is not None else None,
     )
+
+
+def why_not_sized(facts: GroupFacts) -> str:
+    """Say what is unknown of a group that has no ``size_facts``."""
+    if facts.type == "share":
+        return "the size of a share group is not worked out"
+    if facts.capacity is None or facts.capacity.per_second is None:
+        return not_measured(facts.capacity)
+    return "the group's members, or what arrives in some of its partitions, are unknown"
 
 
 def _members(held: Sequence[PartitionFacts], assignment: Assignment, members: int) -> Integers:

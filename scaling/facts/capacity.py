@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from alerting.status.phrases import rate
 from scaling.facts.intervals import (
     DEFAULT_CAPACITY_RULES,
     CapacityRules,
@@ -98,6 +99,14 @@ class Capacity:
     limit_per_second: float | None = None
     helpful_members: int | None = None
     variability_seconds: float | None = None
+
+
+def not_measured(capacity: Capacity | None) -> str:
+    """Say that there is no figure of what one consumer can process, why, and what was seen."""
+    why = "that takes times in which a consumer is busy without a pause"
+    if capacity is not None:
+        why = f"{capacity.reason[:1].lower()}{capacity.reason[1:].rstrip('.')}"
+    return f"what one consumer can process was not measured: {why}"
 
 
 def estimate_capacity(
@@ -230,7 +239,7 @@ def _not_identified(intervals: Intervals, found: Estimate | None, rules: Capacit
         )
     return Capacity(
         status=CapacityStatus.LOWER_BOUND,
-        reason=f"The best sustained rate, a lower bound: {missing}.",
+        reason=f"At least {rate(best)} of one consumer were seen, its limit was not: {missing}.",
         low=best,
         samples=samples,
         episodes=episodes,

@@ -111,10 +111,23 @@ def test_a_what_if_without_capacity_asks_for_it(open_page: Open, filled: Path) -
     test = open_page(filled, "scaling")
     calm(test)
     test.selectbox(key="scaling-group").select("payments").run()
-    assert "was not measured yet: give it" in texts(test)
+    assert "was not measured: that takes times" in texts(test).replace("\\", "")
     test.number_input(key="if-capacity-payments").set_value(400.0).run()
     calm(test)
     assert "Consumer-hours" in [one.label for one in test.metric]
+
+
+def test_a_what_if_begins_with_what_was_seen_at_least(open_page: Open, advised: Path) -> None:
+    test = open_page(advised, "scaling")
+    test.selectbox(key="scaling-group").select("stock").run()
+    calm(test)
+    capacity = test.number_input(key="if-capacity-stock")
+    assert (capacity.label, capacity.value) == ("Messages/s of one consumer, at least", 9.0)
+    said = texts(test).replace("\\", "")
+    assert said.count("at least 9/s of one consumer were seen") >= 2, "evidence and what-if agree"
+    assert "One consumer may process more than this" in said
+    capacity.set_value(20.0).run()
+    assert "One consumer may process more than this" not in texts(test)
 
 
 def test_a_what_if_says_that_too_little_was_measured(

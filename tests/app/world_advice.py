@@ -28,7 +28,8 @@ FORECAST_HOURS = 24
 
 def fill(lake: Lake, now: datetime) -> None:
     """Write capacity, forecasts, advice of two days ago and the advice of now, as the job does."""
-    _write(lake, CAPACITY, pl.DataFrame([_capacity(group, now) for group in MEASURED]))
+    measured = [*(_capacity(group, now) for group in MEASURED), _seen("stock", 9.0, now)]
+    _write(lake, CAPACITY, pl.DataFrame(measured))
     hours = [_forecast("payments", now, hour) for hour in range(FORECAST_HOURS)]
     too_little = {
         **{name: None for name in hours[0]},
@@ -78,6 +79,24 @@ def _capacity(group: str, now: datetime) -> dict[str, object]:
         "high": 1.07 * rate,
         "samples": 48,
         "episodes": 4,
+        "as_of": now,
+        "date": now.date(),
+    }
+
+
+def _seen(group: str, rate: float, now: datetime) -> dict[str, object]:
+    """Return the capacity of a group whose consumers were never seen at their limit."""
+    never = "no member was ever busy without a pause"
+    return {
+        "cluster": CLUSTER,
+        "group": group,
+        "status": "lower bound",
+        "reason": f"At least {rate:.0f}/s of one consumer were seen, its limit was not: {never}.",
+        "per_second": None,
+        "low": rate,
+        "high": None,
+        "samples": 0,
+        "episodes": 0,
         "as_of": now,
         "date": now.date(),
     }

@@ -16,7 +16,7 @@ from app.data.history import History
 from app.style.charts.advice import Limit, Load, forecast_chart, load_chart, skew_chart
 from app.style.charts.base import Axis
 from app.style.charts.lines import Line, columns_chart
-from app.style.format import count, duration, escape, rate
+from app.style.format import count, duration, escape
 from app.ui import components, tables
 from app.ui.advice import advice_history, forecast
 from app.ui.advice.advice_cards import WORDS
@@ -24,7 +24,7 @@ from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from scaling.advice.model import AdviceKind, Subject
 from scaling.advisers.group_evidence import hot_partitions
-from scaling.advisers.size_facts import inputs
+from scaling.advisers.size_facts import inputs, why_not_sized
 from scaling.facts.group_facts import GroupFacts
 from scaling.sizing.size import SizeInputs
 
@@ -37,7 +37,8 @@ def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
     figures: dict[str, Callable[[], None]] = {}
     lacking: dict[str, str] = {}
     if asked is None:
-        lacking["Load against capacity"] = _why_not(facts)
+        why = escape(why_not_sized(facts))
+        lacking["Load against capacity"] = f"{why[:1].upper()}{why[1:]}."
     else:
         figures["Load against capacity"] = lambda: _load(view, facts, asked, proposed)
     rates = [
@@ -256,16 +257,3 @@ def why_no_rates(facts: GroupFacts) -> str:
     if facts.status.numbers.span_seconds < needed:
         return f"It is known once the polls cover {duration(needed)}."
     return "The log ends of its partitions are unknown."
-
-
-def _why_not(facts: GroupFacts) -> str:
-    capacity = facts.capacity
-    if capacity is None:
-        return (
-            "What one consumer can process was not measured yet: it takes times in which it never "
-            "waits, and is worked out every ten minutes at first, then as each hour ends."
-        )
-    if capacity.per_second is None:
-        known = f" At least {rate(capacity.low)} were sustained." if capacity.low else ""
-        return f"{escape(capacity.reason)}{known}"
-    return "The group's members, or what arrives in some of its partitions, are unknown."

@@ -17,6 +17,7 @@ from app.ui.advice import forecast
 from app.ui.advice.current_advice import measured_until
 from lake.schemas.grain import Grain
 from lake.schemas.tables import GROUP_HISTORY
+from scaling.facts.capacity import not_measured
 from scaling.facts.group_facts import GroupFacts
 from scaling.whatif.inputs import what_if_inputs
 from scaling.whatif.queue_model import (
@@ -39,6 +40,9 @@ _NOTHING, _CAMPAIGN, _LOST = (
     "a campaign: twice as much for an hour",
     ("one consumer is away for an hour"),
 )
+
+_AT_LEAST = "One consumer may process more than this, so less may wait"
+"""What a simulation with the lower bound of a capacity says of itself."""
 
 
 @st.cache_data(ttl=600, max_entries=64, show_spinner="Simulating")
@@ -112,6 +116,7 @@ def panel(view: View, facts: GroupFacts, read_at: datetime, proposed: int | None
     """
     group, measured = facts.group, facts.capacity
     known = measured.per_second if measured is not None else None
+    at_least = measured.low if measured is not None and known is None else None
     with st.container(border=True, key="what-if"):
         first, second, third, fourth = st.columns(4, gap="small")
         consumers = first.number_input(
@@ -137,9 +142,9 @@ def panel(view: View, facts: GroupFacts, read_at: datetime, proposed: int | None
             key=f"if-arrival-{group}",
         )
         capacity = fourth.number_input(
-            "Messages/s of one consumer",
+            f"Messages/s of one consumer{', at least' if at_least else ''}",
             0.0,
-            value=rounded(known),
+            value=rounded(known or at_least),
             placeholder="not measured: give it",
             key=f"if-capacity-{group}",
             help="What one consumer can process when it never waits.",
@@ -152,9 +157,9 @@ def panel(view: View, facts: GroupFacts, read_at: datetime, proposed: int | None
             label_visibility="collapsed",
         )
         if not capacity:
+            why = not_measured(measured) if known is None else "no capacity is given"
             components.nothing(
-                "What one consumer can process was not measured yet: give it, and the simulator "
-                "answers.",
+                escape(f"{why[:1].upper()}{why[1:]}. Give it, and the simulator answers."),
                 icon=":material/help:",
             )
             return
@@ -184,6 +189,8 @@ def panel(view: View, facts: GroupFacts, read_at: datetime, proposed: int | None
             components.nothing(escape(str(error)), icon=":material/error:")
             return
         _show(view, found, minutes, arrivals, _moment(view, read_at))
+        if capacity == rounded(at_least):
+            st.caption(escape(f"{_AT_LEAST}: {not_measured(measured)}."))
 
 
 def _expected(view: View, group: str) -> list[tuple[float, float]]:

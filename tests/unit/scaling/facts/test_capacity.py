@@ -7,7 +7,12 @@ from math import exp, sqrt
 import numpy as np
 import pytest
 
-from scaling.facts.capacity import CapacityStatus, estimate_capacity, student_t_95
+from scaling.facts.capacity import (
+    CapacityStatus,
+    estimate_capacity,
+    not_measured,
+    student_t_95,
+)
 from scaling.facts.intervals import INTERVAL_COLUMNS, Intervals, blocked_partitions, saturated
 
 MU = 100.0
@@ -144,8 +149,20 @@ def test_one_episode_is_not_enough() -> None:
     found = estimate_capacity(Intervals.of(recorded(episodes=1)))
 
     assert found.status is CapacityStatus.LOWER_BOUND
-    assert found.reason.endswith("a lower bound: 1 of 2 busy episodes seen."), (
+    assert found.reason.endswith("its limit was not: 1 of 2 busy episodes seen."), (
         "what was seen often enough is not named"
+    )
+
+
+def test_what_was_seen_stands_with_what_was_not_measured() -> None:
+    bound = estimate_capacity(Intervals.of(recorded(backlog=50.0)))
+
+    assert not_measured(bound) == (
+        f"what one consumer can process was not measured: at least {bound.low:.0f}/s of one "
+        "consumer were seen, its limit was not: no member was ever busy without a pause"
+    )
+    assert not_measured(None).endswith(
+        "that takes times in which a consumer is busy without a pause"
     )
 
 
