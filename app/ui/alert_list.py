@@ -14,10 +14,12 @@ from alerting.notify.store import MOST_ALERTS
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement, Silence
 from alerting.rules.model import AlertSeverity, Rule
+from alerting.status.model import Status
 from alerting.tools.rule_trial import Tried, thing
 from app.style import theme
 from app.style.format import count, duration, exact, share
 from app.style.theme import BadgeStyle
+from app.ui.group_badges import BADGE_STYLES
 from app.ui.incidents import mended_at
 from app.ui.tables import NEVER
 
@@ -70,6 +72,11 @@ RECOVERING = BadgeStyle(
     icon=":material/healing:",
     colour="gray",
     meaning="No longer true, and resolved unless it comes back soon.",
+)
+CATCHING_UP = replace(
+    BADGE_STYLES[Status.CATCHING_UP],
+    colour=WARNING.colour,
+    meaning="A group works off what its trouble left. It needs nobody unless that goes wrong.",
 )
 DELIVERS, WAITS, FAILS = (
     theme.OK,

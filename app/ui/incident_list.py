@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, tzinfo
 
 import polars as pl
 
+from alerting.checks.loss_deadline import NEAR_SECONDS
 from alerting.inputs.frames import STALE_INTERVALS
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
@@ -17,6 +18,7 @@ from app.style.format import clock, count, duration, thin
 from app.style.theme import BadgeStyle
 from app.ui import routes
 from app.ui.alert_list import (
+    CATCHING_UP,
     SEVERITY_BADGE_STYLES,
     badge_style,
     how_bad,
@@ -46,20 +48,21 @@ LOSES_NOW = "loses data now"
 
 
 def numbers(found: Sequence[Incident]) -> str:
-    """Say how many need somebody: ``2 things need you now, 3 to watch, 1 pending``."""
+    """Say how many need somebody: ``2 things need you now, 3 to watch, 1 catching up``."""
     now, watch = (
         sum(1 for one in found if one.needs(severity))
         for severity in (AlertSeverity.CRITICAL, AlertSeverity.WARNING)
     )
+    catching_up = sum(1 for one in found if one.is_catching_up)
     pending = sum(1 for one in found if one.is_pending)
     needs = (
         f"{count(now, 'thing needs', 'things need')} you now"
         if now
         else "Nothing needs you now"
-        if watch or pending or any(one.is_recovering for one in found)
+        if watch or catching_up or pending or any(one.is_recovering for one in found)
         else "Nothing needs you"
     )
-    more = ((watch, "to watch"), (pending, "pending"))
+    more = ((watch, "to watch"), (catching_up, CATCHING_UP.word), (pending, "pending"))
     return ", ".join([needs, *(f"{number} {word}" for number, word in more if number)])
 
 
@@ -136,6 +139,11 @@ def deadline(at: datetime | None, now: datetime) -> str:
     if at is None or at - now > DEADLINE_SHOWN:
         return ""
     return f"loses data {time_left((at - now).total_seconds())}"
+
+
+def is_far(at: datetime | None, now: datetime) -> bool:
+    """Return whether a deadline is further away than what rules call near: it weighs less."""
+    return at is not None and at - now > timedelta(seconds=NEAR_SECONDS)
 
 
 def loss(one: Incident, now: datetime) -> str:
@@ -226,6 +234,7 @@ def items(
                 why=" ".join(filter(None, ((lost or {}).get(cause.id), thin(bad)))),
                 note=", ".join(notes),
                 until=until,
+                is_far=not losing(one) and is_far(moment(cause.deadline), view.now),
                 # What to do about it was to be done while it lasted.
                 step=cause.step if goes_on else "",
                 link=target,
@@ -241,6 +250,8 @@ def badge_of(one: Incident) -> BadgeStyle:
     """Return how an incident is marked; what is over by how bad it was."""
     if one.ended_at is not None:
         return severity_style(one.cause.severity, is_over=True)
+    if one.is_catching_up:
+        return CATCHING_UP
     return badge_style(one.cause.severity, one.cause.state, recovers=one.is_recovering)
 
 

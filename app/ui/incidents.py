@@ -42,13 +42,38 @@ class Incident:
         fires = [one for one in (self.cause, *self.symptoms) if one.state is State.FIRING]
         return bool(fires) and all(one.is_recovering for one in fires)
 
+    @property
+    def is_catching_up(self) -> bool:
+        """Whether a group works off what its trouble left, in time: it needs nobody now.
+
+        It is not where data is lost before that is done, or where more of it is urgent.
+        """
+        fires = [
+            one
+            for one in (self.cause, *self.symptoms)
+            if one.state is State.FIRING and not one.is_recovering
+        ]
+        urgent = [one for one in fires if one.severity is AlertSeverity.CRITICAL]
+        return (
+            self.cause in fires
+            and all(one.deadline is None for one in fires)
+            and all(map(_catches_up, (self.cause, *urgent)))
+        )
+
+    @property
+    def weight(self) -> AlertSeverity:
+        """How much it weighs now among others; what is catching up is at most to watch."""
+        severity = self.cause.severity
+        is_less = self.is_catching_up and severity is AlertSeverity.CRITICAL
+        return AlertSeverity.WARNING if is_less else severity
+
     def needs(self, severity: AlertSeverity) -> bool:
         """Whether somebody is needed for it, as much as a severity says: every count is of these.
 
-        What may never fire, what recovers and what is over needs nobody.
+        What may never fire, what recovers or is catching up, and what is over needs nobody.
         """
-        is_open = self.ended_at is None and not self.is_pending and not self.is_recovering
-        return is_open and self.cause.severity is severity
+        needs_nobody = self.is_pending or self.is_recovering or self.is_catching_up
+        return self.ended_at is None and not needs_nobody and self.cause.severity is severity
 
     @property
     def ended_at(self) -> float | None:
@@ -95,6 +120,10 @@ def is_mending(alert: Alert) -> bool:
     """
     own = _OF_STATUS.get(alert.check)
     return own is not None and alert.status is not None and alert.status != own
+
+
+def _catches_up(alert: Alert) -> bool:
+    return is_mending(alert) and alert.status == Status.CATCHING_UP
 
 
 def never_fired(alert: Alert) -> bool:
@@ -189,7 +218,7 @@ def _urgency(one: Incident, now: datetime) -> tuple[int, int, bool, int, float, 
     cause = one.cause
     return (
         2 if one.is_pending else 1 if one.is_recovering else 0,
-        SEVERITIES.index(cause.severity),
+        SEVERITIES.index(one.weight),
         cause.check != "broker_missing",
         *_loss(one, now),
         -cause.began_at,

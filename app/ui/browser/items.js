@@ -37,7 +37,7 @@ const row = (item, isOpen, isLine) => {
   made.append(
     element("span", item.badge ? `badge ${item.badge.colour}` : "", item.badge?.label),
     said,
-    element("span", "until", item.until),
+    element("span", item.is_far ? "until far" : "until", item.until),
     element("span", "when quiet", item.when),
     element("span", "step quiet", item.step),
     aside,

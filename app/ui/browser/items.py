@@ -45,6 +45,7 @@ class Item:
         when: Since when, or from when to when.
         note: What else is to be known of it, in a few words, such as who looks after it.
         until: How long until it hurts: a deadline, and nothing else.
+        is_far: Whether that is so far away that it weighs less.
         link: Where the subject leads; its label is ``what``.
         links: Further links.
         more: Lines that are shown when the row is opened; ``more_label`` names them.
@@ -58,6 +59,7 @@ class Item:
     why: str = ""
     note: str = ""
     until: str = ""
+    is_far: bool = False
     step: str = ""
     link: Target | None = None
     links: Sequence[Target] = ()
@@ -101,6 +103,7 @@ def _as_data(item: Item, view: View) -> dict[str, Any]:
         "why": item.why,
         "note": item.note,
         "until": unbroken(item.until),
+        "is_far": item.is_far,
         "step": item.step,
         "link": None if item.link is None else _as_link(item.link, view),
         "links": [_as_link(one, view) for one in item.links],

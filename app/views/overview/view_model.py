@@ -12,7 +12,7 @@ from alerting.rules.model import AlertSeverity
 from alerting.status.model import Status
 from app.data.history import TIME
 from app.style.format import count, duration, exact, short
-from app.ui.alert_list import CRITICAL, INFO, PENDING, RECOVERING, WARNING
+from app.ui.alert_list import CATCHING_UP, CRITICAL, INFO, PENDING, RECOVERING, WARNING
 from app.ui.group_list import unread
 from app.ui.incident_list import badge_of, needs
 from app.ui.incidents import Incident
@@ -58,6 +58,7 @@ def folded(rest: Sequence[Incident]) -> str:
         for badge, word in (
             (CRITICAL, "to act on now"),
             (WARNING, "to watch"),
+            (CATCHING_UP, CATCHING_UP.word),
             (INFO, "to note"),
             (RECOVERING, "recovering"),
             (PENDING, "pending"),

@@ -178,6 +178,7 @@ def items(
                 when="" if at == measured_at else f"{word} {clock(at, zone, now=now)}",
                 why=_why(advice, newer, now_there) if withdrawn is None else withdrawn[names[0]],
                 until=_until(deadline, now),
+                is_far=incident_list.is_far(deadline, now),
                 link=_card_of(advice_cards.headline(advice, newer), names[0]),
                 links=[
                     _card_of(advice_cards.change(one), name)

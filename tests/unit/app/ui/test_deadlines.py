@@ -74,6 +74,7 @@ def test_a_cause_that_is_no_group_says_whose_data_is_lost(view: View) -> None:
         **{"payments": "loses data in 2 h", "stock": "loses data now"},
         **{"its own": "loses data in 2 h", "now": "loses data now", "none": ""},
     }
+    assert not any(row.is_far for row in rows)
     assert {name: row.note for name, row in zip(given, rows, strict=True)} == {
         **{"payments": "group payments", "stock": "group stock"},
         **{"its own": "in c", "now": "in c", "none": ""},
@@ -85,6 +86,16 @@ def test_a_cause_that_is_no_group_says_whose_data_is_lost(view: View) -> None:
         "It loses data now.",
         "",
     ]
+
+
+def test_a_deadline_weighs_less_beyond_four_hours(view: View) -> None:
+    """Given two groups that stopped, then the one that has until tomorrow weighs less."""
+    soon, far = (
+        alert(name, 1000.0, deadline=NOW.timestamp() + hours * 3600.0)
+        for name, hours in (("soon", 3.9), ("far", 17.0))
+    )
+    rows = items(incidents([soon, far]), replace(view, now=NOW))
+    assert {row.what: row.is_far for row in rows} == {"soon": False, "far": True}
 
 
 def test_an_incident_has_its_deadline_once_while_it_goes_on(view: View) -> None:

@@ -15,7 +15,7 @@ from alerting.rules.lifecycle import Alert, State, Told
 from alerting.rules.model import AlertSeverity
 from alerting.status.descriptions import SCALING_STEP, WAIT_STEP
 from app.data.context import View
-from app.ui.alert_list import OVER_BADGE_STYLES, as_said
+from app.ui.alert_list import CRITICAL, OVER_BADGE_STYLES, as_said
 from app.ui.incident_list import (
     badge_of,
     items,
@@ -23,7 +23,7 @@ from app.ui.incident_list import (
     span,
     timeline_rows,
 )
-from app.ui.incidents import in_order, incidents, of_rows, with_rows
+from app.ui.incidents import Incident, in_order, incidents, of_rows, with_rows
 from app.ui.symptoms import MOST_SYMPTOMS, limited
 from app.views.alerts.view_model import matching
 from app.views.report.view_model import incident_part
@@ -302,15 +302,44 @@ def test_a_cause_that_is_over_while_its_symptoms_go_on_is_as_bad_as_it_was() -> 
     assert badge_of(found).word == "act now"
 
 
-def test_what_was_urgent_stays_so_on_all_pages_while_it_catches_up(view: View) -> None:
+def test_what_was_urgent_needs_nobody_while_it_catches_up_and_week_has_how_bad_it_was() -> None:
     """Given data that was soon lost meanwhile, then it is no incident of its own after that."""
     urgent = {"severity": AlertSeverity.CRITICAL, "labels": {"cluster": "c", "group": "g"}}
     was = Told(until=1500.0, severity=AlertSeverity.CRITICAL, what="g stopped", detail="", step="")
     mends = {"check": "stopped", "step": WAIT_STEP, "before_mending": was}
+    mends |= {"status": "CATCHING_UP"}
     stopped = alert("g catches up", 1000.0, state=State.FIRING, **urgent | mends)
     loss = alert("g loses data soon", 1400.0, 1700.0, check="data_loss_deadline", **urgent)
     (found,) = incidents([loss, stopped])
-    assert (badge_of(found).word, numbers([found])) == ("act now", "1 thing needs you now")
+    assert (badge_of(found).word, badge_of(found).colour) == ("catching up", "orange")
+    assert numbers([found]) == "Nothing needs you now, 1 catching up"
     assert set(timeline_rows([found], NOW)["severity"]) == {"critical"}
     week = incident_part([found], datetime.fromtimestamp(0.0, UTC), NOW).rows
-    assert week["severity"].to_list() == [[badge_of(found).label]]
+    assert week["severity"].to_list() == [[CRITICAL.label]]
+
+
+def test_what_catches_up_is_urgent_where_it_loses_data_or_more_is_wrong() -> None:
+    """Given a group that stopped and is back, then what else fires of it decides."""
+    urgent = {"severity": AlertSeverity.CRITICAL, "labels": {"cluster": "c", "group": "g"}}
+    mends = alert("g is catching up", 1000.0, check="stopped", status="CATCHING_UP", **urgent)
+    too_slow = replace(mends, deadline=9000.0)
+    failed = alert("task", 1100.0, inhibited_by=mends.fingerprint, **urgent)
+    watched = replace(failed, severity=WARNING)
+    stopped = replace(mends, status="STOPPED")
+    found = {
+        "mends": Incident(cause=mends),
+        "to watch": Incident(cause=mends, symptoms=(watched,)),
+        "too slow": Incident(cause=too_slow),
+        "task": Incident(cause=mends, symptoms=(failed,)),
+        "task recovers": Incident(
+            cause=mends, symptoms=(replace(failed, recovering_since=1500.0),)
+        ),
+        "stopped": Incident(cause=stopped),
+    }
+    assert {name: badge_of(one).word for name, one in found.items()} == {
+        **dict.fromkeys(("mends", "to watch", "task recovers"), "catching up"),
+        **dict.fromkeys(("too slow", "task", "stopped"), "act now"),
+    }
+    watch = Incident(cause=alert("watch", 1990.0))
+    listed = in_order([watch, found["mends"], found["stopped"]], NOW)
+    assert listed == [found["stopped"], watch, found["mends"]], "catching up is to watch"
