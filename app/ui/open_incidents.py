@@ -13,11 +13,14 @@ from alerting.status.model import Status
 from app.data import present
 from app.data.context import View
 from app.style.format import clock, count
-from app.ui import components, group_list
+from app.ui import components, dead_letter_sources, group_list
 from app.ui.advice import current_advice
 from app.ui.incidents import Incident, in_order, with_rows
 from app.ui.tables import NEVER
 from lake.schemas.current import GROUP_STATUS, RECENT_CHANGES
+
+DEAD_LETTERS_ARRIVE = "dead_letter_ratio"
+"""The check of dead letters that arrive."""
 
 
 def at_present(view: View, found: Sequence[Incident]) -> list[Incident]:
@@ -38,10 +41,12 @@ def told(view: View, found: Sequence[Incident]) -> list[Incident]:
     """Return open incidents as pages tell them.
 
     Where what to do is a question of scaling, the step is the change that Scaling advises. Of a
-    group that stopped and has members again, the first thing said is that these are back.
+    group that stopped and has members again, the first thing said is that these are back; of dead
+    letters, what the groups do that may write them, where that decides how many arrive.
     """
     advised: dict[tuple[str, str], str] = {}
     back: dict[tuple[str, str], str] = {}
+    sources: dict[tuple[str, str], str] = {}
     with components.guarded():
         for cluster, groups in _by_cluster(map(_asks, found)).items():
             lines = current_advice.of_groups(replace(view, cluster=cluster), groups)
@@ -55,7 +60,11 @@ def told(view: View, found: Sequence[Incident]) -> list[Incident]:
                 (cluster, group): line
                 for group, line in members_back(of_these, changes, view).items()
             }
-    return [with_members(advised_step(one, advised), back) for one in found]
+    with components.guarded():
+        for cluster in _by_cluster(map(_dead_letters, found)):
+            known = dead_letter_sources.of_cluster(replace(view, cluster=cluster))
+            sources |= {(cluster, topic): source.said for topic, source in known.items()}
+    return [with_source(with_members(advised_step(one, advised), back), sources) for one in found]
 
 
 def _by_cluster(subjects: Iterable[tuple[str, str] | None]) -> dict[str, list[str]]:
@@ -101,6 +110,29 @@ def with_members(one: Incident, back: Mapping[tuple[str, str], str]) -> Incident
     if not said:
         return one
     return replace(one, cause=replace(one.cause, detail=f"{said} {one.cause.detail}".rstrip()))
+
+
+def with_source(one: Incident, sources: Mapping[tuple[str, str], str]) -> Incident:
+    """Return an incident about dead letters with what the groups do that may write them.
+
+    While it recovers that is all: what it said before is not so any more.
+
+    Args:
+        one: The incident.
+        sources: What is said of that, by cluster and dead-letter topic.
+    """
+    said = sources.get(_dead_letters(one) or ("", ""))
+    if not said:
+        return one
+    detail = said if one.is_recovering else f"{said} {one.cause.detail}".rstrip()
+    return replace(one, cause=replace(one.cause, detail=detail))
+
+
+def _dead_letters(one: Incident) -> tuple[str, str] | None:
+    """Return the cluster and the topic of an incident that is about dead letters that arrive."""
+    labels = one.cause.labels
+    is_about = one.ended_at is None and one.cause.check == DEAD_LETTERS_ARRIVE
+    return (labels["cluster"], labels["name"]) if is_about and "name" in labels else None
 
 
 def _stopped(one: Incident) -> tuple[str, str] | None:

@@ -7,8 +7,9 @@ from app.data.context import current
 from app.style import columns
 from app.style.charts.lines import Line, colours_of, columns_chart, series_chart
 from app.style.format import count, duration, escape, exact, per_minute, share, thin
-from app.ui import components, routes, tables
+from app.ui import components, dead_letter_sources, routes, tables
 from app.ui.changes import events, page_events
+from app.ui.dead_letter_sources import Source
 from app.ui.frame import status_bar
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
@@ -49,7 +50,11 @@ origins = view_model.origin_rates(samples, rows)
 table = view_model.with_reasons(
     view_model.table_rows(rows, origins, readers, view.now), queries.recent(view, DEAD_LETTERS)
 )
-components.headline(*map(escape, view_model.sentence(rows)))
+sources: dict[str, Source] = {}
+with components.guarded():
+    sources = dead_letter_sources.of_cluster(view)
+stopped = [name for name, source in sources.items() if source.is_stopped]
+components.headline(*map(escape, view_model.sentence(rows, stopped)))
 
 tables.show(
     table,
@@ -125,6 +130,8 @@ row = table.row(names.index(name or names[0]), named=True)
 
 st.header(escape(row["name"]), anchor=False)
 st.markdown(escape(thin(view_model.what_to_do(row))))
+if row["name"] in sources:
+    st.markdown(escape(thin(sources[row["name"]].said)))
 with st.grid(6, min_column_width=124, gap="small"):
     components.tile(
         "Unprocessed",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from shlex import quote
@@ -18,7 +18,7 @@ from alerting.inputs.frames import KAFKA
 from app.data.context import View
 from app.data.history import TIME
 from app.data.queries import DAY
-from app.style.format import UNKNOWN, brief_time_left, count, duration, per_minute, share
+from app.style.format import UNKNOWN, brief_time_left, count, duration, listing, per_minute, share
 from app.ui.incidents import DEADLINE_SHOWN
 from app.ui.tables import DASH, NONE
 from scaling.advisers.retention import ACT_WITHIN_SECONDS
@@ -28,8 +28,13 @@ AFTER_A_POLL = "known after the next poll"
 """When a rate that was seen by one poll alone will be known."""
 
 
-def sentence(rows: pl.DataFrame) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it, from ``dead_letter_rows``."""
+def sentence(rows: pl.DataFrame, stopped: Sequence[str] = ()) -> tuple[str, str]:
+    """Return the page's headline and the sentence below it.
+
+    Args:
+        rows: Rows of ``dead_letter_rows``.
+        stopped: The topics of which all that reads their origin is stopped.
+    """
     rates = rows["arrival_per_second"].drop_nulls()
     growing = rows.filter(pl.col("arrival_per_second") > 0)
     total = rows.height
@@ -58,6 +63,8 @@ def sentence(rows: pl.DataFrame) -> tuple[str, str]:
     is_new = pl.col("arrival_per_second").is_null() & pl.col("log_end").is_not_null()
     if new := rows.filter(is_new).height:
         parts.append(f"what arrives in {count(new, 'topic')} is {AFTER_A_POLL}")
+    if stopped:
+        parts.append(f"nothing can fail into {listing([*stopped])}: what would is stopped")
     said = "; ".join(parts)
     return title, f"{said[:1].upper()}{said[1:]}." if said else ""
 

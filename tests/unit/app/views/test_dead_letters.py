@@ -74,6 +74,11 @@ def test_the_sentence_of_dead_letters(given: dict[str, Any], title: str, detail:
     assert detail in found[1]
 
 
+def test_the_sentence_names_topics_whose_source_is_stopped() -> None:
+    _, detail = view_model.sentence(letters(), ["d"])
+    assert detail == "5 wait to be redriven; nothing can fail into d: what would is stopped."
+
+
 def readers(*given: dict[str, Any]) -> pl.DataFrame:
     """Return what redrive groups read."""
     reads = {"cluster": "c", "topic": "d", "group": "r"}
