@@ -174,7 +174,8 @@ def with_groups(connectors: pl.DataFrame, groups: pl.DataFrame, now: datetime) -
 
     Returns:
         Besides the rows: ``time_lag_seconds``, null where it is not known; ``data_loss_at``;
-        ``loss``, a phrase that is empty where none is in sight.
+        ``loss``, a phrase that is empty where none is in sight; ``is_unseen``, whether the group
+        of a sink is not among the groups, where any are known.
     """
     losses = [
         group_list.loss(status, deadline, now)
@@ -188,6 +189,9 @@ def with_groups(connectors: pl.DataFrame, groups: pl.DataFrame, now: datetime) -
         .then(NONE)
         .otherwise("time_lag_seconds")
         .alias("time_lag_seconds"),
+        (pl.col("group").is_not_null() & pl.col("loss").is_null() & bool(losses)).alias(
+            "is_unseen"
+        ),
         pl.col("loss").fill_null(""),
     )
 
@@ -222,6 +226,9 @@ def sentence(connectors: pl.DataFrame, lag: int | None, unknown: int) -> tuple[s
         parts.append(f"{since[0].upper()}{since[1:]}")
     losing = failing.filter(pl.col("loss") != "").sort("data_loss_at", "group", nulls_last=False)
     parts += [f"{group} {said}" for group, said in losing.head(1).select("group", "loss").rows()]
+    if unseen := connectors.filter("is_unseen")["group"].unique().sort().to_list():
+        verb = "is" if len(unseen) == 1 else "are"
+        parts.append(f"{listing(unseen)} {verb} not among the groups that were seen: lag unknown")
     parts.append(f"{count(number, 'connector')} with {_tasks(connectors)}")
     if lag is not None:
         parts.append(f"mirrors are {count(lag, 'message')} behind")

@@ -115,6 +115,17 @@ def test_the_sentence_says_since_when_the_only_one_fails_and_who_loses_data() ->
     )
 
 
+def test_a_group_that_was_not_seen_is_named() -> None:
+    seen = {"group": "connect-a", "status": "OK"}
+    found = connectors(a={}, b={}, source={"group": None})
+    assert said(found, statuses(seen))[1].startswith(
+        "connect-b is not among the groups that were seen: lag unknown; 3 connectors"
+    )
+    both = said(found, statuses({"group": "other"}))[1]
+    assert both.startswith("connect-a and connect-b are not among the groups that were seen")
+    assert said(found, statuses())[1].startswith("3 connectors"), "no group was read"
+
+
 def test_of_several_the_group_that_loses_data_first_is_named() -> None:
     late = {"group": "connect-a", "status": "STOPPED", "data_loss_at": NOW + timedelta(minutes=40)}
     groups = statuses(late, {"group": "connect-b", "status": "LOSING_DATA"})
