@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from alerting.inputs.frames import KAFKA
 from alerting.rules.lifecycle import State
 from alerting.status.descriptions import LATE_STEP, SCALING_STEP
 from alerting.status.model import Status
@@ -129,10 +130,13 @@ def with_source(one: Incident, sources: Mapping[tuple[str, str], str]) -> Incide
 
 
 def _dead_letters(one: Incident) -> tuple[str, str] | None:
-    """Return the cluster and the topic of an incident that is about dead letters that arrive."""
+    """Return the cluster and the topic of an incident that is about dead letters that arrive.
+
+    Queues of RabbitMQ are no topic's: no group writes to them.
+    """
     labels = one.cause.labels
     is_about = one.ended_at is None and one.cause.check == DEAD_LETTERS_ARRIVE
-    return (labels["cluster"], labels["name"]) if is_about and "name" in labels else None
+    return (labels["cluster"], labels["name"]) if is_about and labels["source"] == KAFKA else None
 
 
 def _stopped(one: Incident) -> tuple[str, str] | None:

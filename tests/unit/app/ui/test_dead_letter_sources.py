@@ -5,9 +5,10 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from app.data.context import View
 from app.ui.dead_letter_sources import Source, sources_of
 from app.ui.incidents import Incident
-from app.ui.open_incidents import with_source
+from app.ui.open_incidents import told, with_source
 from lake.schemas.current import GROUP_STATUS, READERS
 from lake.schemas.tables import DEAD_LETTERS
 from tests import alert_of
@@ -81,3 +82,10 @@ def test_the_alert_of_dead_letters_says_what_their_source_does() -> None:
     said = [with_source(Incident(cause=one), known).cause.detail for one in (fires, recovers)]
     assert said == ["a is stopped. 2 % of orders fail.", "a is stopped."]
     assert with_source(Incident(cause=fires), {}).cause.detail == "2 % of orders fail."
+
+
+def test_dead_letters_of_a_queue_have_no_group_to_ask_about(view: View) -> None:
+    """Given an alert of a RabbitMQ, which is no cluster, then it is told as it is."""
+    labels = {"cluster": "rabbit", "source": "rabbitmq", "name": "orders.dlq"}
+    queue = alert_of.alert(started_at=1000.0, check="dead_letter_ratio", labels=labels)
+    assert told(view, [Incident(cause=queue)]) == [Incident(cause=queue)]
