@@ -102,6 +102,17 @@ def scaled_object(
     )
 
 
+def replicas(group: str, consumers: int) -> Artefact:
+    """Return the line that runs a number of consumers of a group."""
+    name = kubernetes_name(group)
+    return Artefact(
+        name="kubectl scale",
+        language="bash",
+        text=f"# The Deployment is taken to be called {name}.\n"
+        f"kubectl scale deployment/{name} --replicas={consumers}",
+    )
+
+
 def pod_autoscaler(group: str, *, minimum: int, maximum: int, threshold: int) -> Artefact:
     """Return a plain HorizontalPodAutoscaler on the group's lag."""
     name = kubernetes_name(group)

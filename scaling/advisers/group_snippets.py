@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scaling.advice.config_snippets import pod_autoscaler, scaled_object
+from scaling.advice.config_snippets import pod_autoscaler, replicas, scaled_object
 from scaling.advice.model import AdviceKind, Artefact, Recommendation
 from scaling.advisers.keda_comparison import threshold_of
 from scaling.facts.group_facts import GroupFacts
@@ -15,12 +15,16 @@ _SCALING = frozenset(
 
 
 def group_artefacts(facts: GroupFacts, advice: Recommendation) -> tuple[Artefact, ...]:
-    """Return the autoscaler that holds the advised number of consumers.
+    """Return the autoscaler that holds the advised number of consumers, or the line to start them.
 
     Only for plain groups with a number: a connector's tasks, a connection's clients and a Streams
     application's threads are no Deployment's replicas. The threshold needs a measured capacity.
     """
-    if advice.kind not in _SCALING or advice.proposed is None or facts.kind != "plain":
+    if advice.proposed is None or facts.kind != "plain":
+        return ()
+    if advice.kind is AdviceKind.START_CONSUMERS:
+        return (replicas(facts.group, advice.proposed),)
+    if advice.kind not in _SCALING:
         return ()
     if facts.capacity is None or facts.capacity.per_second is None:
         return ()

@@ -41,7 +41,7 @@ _SETTLED = (Status.OK, Status.CATCHING_UP, Status.FALLING_BEHIND, Status.LOSING_
 _FEW = 3
 _KNOWN = {
     CapacityStatus.IDENTIFIED: "measured",
-    CapacityStatus.LOWER_BOUND: "at least what was sustained",
+    CapacityStatus.LOWER_BOUND: "at least what was seen",
     CapacityStatus.UNKNOWN: "unknown",
     CapacityStatus.CONFLICT: "contradictory",
     CapacityStatus.BLOCKED: "hidden behind a blocked partition",
@@ -94,7 +94,9 @@ def _dressed(facts: GroupFacts, found: Decision) -> Recommendation | None:
     if found.consumers > asked.consumers:
         return _more(facts, asked, group_size, found.consumers)
     if group_size.consumers > asked.consumers:
-        return _waiting(facts, asked, group_size, "perhaps needed soon", found.reason)
+        needed = _NEEDED[group_size.limiting_factor]
+        said = f"{plural(asked.consumers, 'consumer')} for now; {group_size.consumers} may be"
+        return _waiting(facts, asked, group_size, f"Keep {said} needed {needed}", found.reason)
     if asked.peak is not None:
         ahead = size(replace(asked, soon=asked.peak, peak=None))
         if ahead.consumers > asked.consumers:
@@ -104,7 +106,8 @@ def _dressed(facts: GroupFacts, found: Decision) -> Recommendation | None:
     if group_size.consumers < asked.consumers:
         allowed = found.consumers < asked.consumers
         why = "the backlog is not gone yet" if allowed else found.reason
-        return _waiting(facts, asked, group_size, "enough for what arrives", why)
+        said = f"{_are(group_size.consumers, 'enough for what arrives')}, but keep"
+        return _waiting(facts, asked, group_size, f"{said} {asked.consumers} for now", why)
     load = busiest_consumer(asked, asked.arrival, asked.consumers, group_size.allowed_utilisation)
     return _advice(
         facts,
@@ -120,7 +123,7 @@ def _dressed(facts: GroupFacts, found: Decision) -> Recommendation | None:
 
 
 def _waiting(
-    facts: GroupFacts, asked: SizeInputs, group_size: GroupSize, what: str, why: str
+    facts: GroupFacts, asked: SizeInputs, group_size: GroupSize, said: str, why: str
 ) -> Recommendation:
     """Keep what is there for now although another number was found."""
     return _advice(
@@ -129,7 +132,7 @@ def _waiting(
         group_size,
         AdviceKind.KEEP,
         AdviceSeverity.INFO,
-        f"{_are(group_size.consumers, what)}, but keep {asked.consumers} for now: {why}.",
+        f"{said}: {why}.",
         load=busiest_consumer(
             asked, asked.arrival, asked.consumers, group_size.allowed_utilisation
         ),

@@ -172,8 +172,8 @@ def _up(
     now = _failures_expired(now, at, rules)
     if not group_size.is_late and len(asking) < rules.required_votes:
         reason = (
-            f"{len(asking)} of the last {rules.last_votes} evaluations ask for more, and "
-            f"{rules.required_votes} have to"
+            f"{len(asking)} of the last {rules.last_votes} evaluations "
+            f"{'asks' if len(asking) == 1 else 'ask'} for more, and {rules.required_votes} have to"
         )
         return Move(consumers=current, stability=now, reason=reason)
     if rested < rules.cooldown_seconds and not went_down:

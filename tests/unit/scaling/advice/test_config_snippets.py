@@ -37,6 +37,16 @@ def test_shell_lines_hold_the_name_as_one_word(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NASTY)
+def test_the_line_that_starts_consumers_names_a_deployment_as_kubernetes_takes_it(
+    name: str,
+) -> None:
+    words = shlex.split(config_snippets.replicas(name, 3).text, comments=True)
+    assert words[:2] == ["kubectl", "scale"] and words[3:] == ["--replicas=3"]
+    kind, _, deployment = words[2].partition("/")
+    assert kind == "deployment" and re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", deployment)
+
+
+@pytest.mark.parametrize("name", NASTY)
 def test_connect_request_patches_the_connector_alone(name: str) -> None:
     words = shlex.split(config_snippets.connect_tasks(name, 6).text)
     assert words[words.index("--request") + 1] == "PATCH"

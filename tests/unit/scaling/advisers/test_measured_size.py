@@ -13,7 +13,7 @@ from scaling.advice.advice_table import from_row, recommendation_frame, recommen
 from scaling.advice.model import AdviceKind, AdviceSeverity, Recommendation
 from scaling.advisers.busiest_consumer import ALLOWED, BUSIEST
 from scaling.advisers.recommend import recommend_group
-from scaling.advisers.size_facts import inputs, size_facts
+from scaling.advisers.size_facts import inputs, size_facts, why_not_sized
 from scaling.facts.capacity import Capacity, CapacityStatus
 from scaling.facts.group_facts import Forecast, GroupFacts
 from scaling.keda.scalers import KedaTrigger
@@ -125,6 +125,19 @@ def test_the_right_number_is_kept_with_the_need_that_binds() -> None:
     assert advice.limiting_factor == "steady" and advice.consequence is None
 
 
+def test_a_rise_of_the_last_minute_keeps_the_number_and_says_what_it_may_need() -> None:
+    risen = facts(
+        six(members=2, arrival=lambda t: 60.0 if t < 540 else 150.0, capacity=constant(400.0)),
+        holders=lambda p: f"m{p % 2}",
+    )
+    [advice] = advice_on(replace(risen, capacity=measured(250.0)))
+    assert (advice.kind, advice.proposed) == (AdviceKind.KEEP, 2)
+    assert advice.reason == (
+        "Keep 2 consumers for now; 6 may be needed for what arrives: 2 of the last 4 evaluations "
+        "ask for more, and 3 have to."
+    )
+
+
 def test_a_partition_beyond_a_consumers_capacity_is_named() -> None:
     advice = first(of(6, 300.0, 250.0, 250.0), AdviceKind.PARTITION_BOUND, AdviceKind.HOT_PARTITION)
     assert advice.proposed is None
@@ -153,10 +166,13 @@ def test_a_poison_partition_never_gets_more_consumers(low: float) -> None:
 
 def test_nothing_is_sized_from_what_is_unknown() -> None:
     group = of(3, 100.0, 60.0, 250.0)
-    assert inputs(replace(group, capacity=None)) is None
+    unmeasured, without_members = replace(group, capacity=None), replace(group, members=None)
+    assert inputs(unmeasured) is None
+    assert "was not measured" in why_not_sized(unmeasured)
     bound = Capacity(status=CapacityStatus.LOWER_BOUND, reason="never saturated", low=100.0)
     assert inputs(replace(group, capacity=bound)) is None
-    assert inputs(replace(group, members=None)) is None
+    assert inputs(without_members) is None
+    assert "the group's members" in why_not_sized(without_members)
     assert inputs(replace(group, partitions=group.partitions[1:])) is None
 
 

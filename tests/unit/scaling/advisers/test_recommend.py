@@ -225,6 +225,7 @@ def test_a_group_that_stopped_is_started_with_as_many_as_ran() -> None:
     assert advice.kind is AdviceKind.START_CONSUMERS
     assert (advice.current, advice.proposed, advice.unknown_reason) == (0, 3, None)
     assert "Start 3 consumers" in advice.reason
+    assert [one.text.split()[-1] for one in advice.artefacts] == ["--replicas=3"]
 
 
 def test_connector_of_a_stopped_sink_is_restarted() -> None:

@@ -157,7 +157,7 @@ def test_a_burst_of_the_last_minute_is_outvoted_and_a_lasting_rise_is_not() -> N
     later = decide(facts(work, seen[: rises + 10]), DecisionHistory())
 
     assert soon.group_size is not None and soon.group_size.consumers > soon.consumers == 12
-    assert "of the last 4 evaluations ask for more" in soon.reason
+    assert "1 of the last 4 evaluations asks for more" in soon.reason
     assert later.consumers == 24
 
 
