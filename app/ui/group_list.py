@@ -102,6 +102,15 @@ def loss(status: str, deadline: datetime | None, now: datetime) -> str:
     return incident_list.deadline(deadline, now)
 
 
+def may_pass() -> pl.Expr:
+    """Return whether a row is of a group that falls behind, and so far not for long.
+
+    What arrives in waves makes a group do so at each crest; alerts wait until it lasts.
+    """
+    is_behind = pl.col("status") == Status.FALLING_BEHIND.value
+    return is_behind & pl.col("is_lasting").eq_missing(False)
+
+
 def with_known_rates(groups: pl.DataFrame, partitions: pl.DataFrame) -> pl.DataFrame:
     """Show the known part of the rates of groups of which that of some partition is unknown.
 
@@ -222,15 +231,17 @@ def common_objective(*frames: pl.DataFrame) -> float | None:
 
 
 def drain_seconds() -> pl.Expr:
-    """Return the time to drain, in seconds; ``NEVER`` while the backlog grows.
+    """Return the time to drain, in seconds; ``NEVER`` while the backlog of a late group grows.
 
     So it is, too, where the status says that the group falls behind: it looks further back than
-    these rates do. ``NONE`` where nothing waits, or where the backlog neither grows nor shrinks.
+    these rates do. ``NONE`` where nothing waits, where the backlog neither grows nor shrinks, or
+    where it grows and the group is not late: then nothing is to be drained yet.
     Of a group that loses data, what retention deletes counts as consumed: a backlog that does not
     shrink even so is never drained by reading, and of one that does nobody knows.
     """
     is_behind = pl.col("status") == Status.FALLING_BEHIND.value
     loses = pl.col("status") == Status.LOSING_DATA.value
+    is_late_and_grows = grows() & (pl.col("status") != Status.OK.value)
     shrinks = pl.col("drain_seconds").is_not_null()
     return (
         pl.when(pl.col("lag") == 0)
@@ -239,7 +250,7 @@ def drain_seconds() -> pl.Expr:
         .then(None)
         .when(shrinks)
         .then("drain_seconds")
-        .when(is_behind | loses | grows())
+        .when(is_behind | loses | is_late_and_grows)
         .then(NEVER)
         .when(grows().is_null())
         .then(None)

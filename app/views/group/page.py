@@ -63,7 +63,9 @@ with components.guarded():
     decided = present.rows(view, GROUP_PARTITION_STATUS).filter(pl.col("group") == group)
 found = group_list.with_known_rates(known.filter(pl.col("group") == group), decided)
 row = found.with_columns(
-    group_list.drain_seconds().alias("drain_seconds"), group_list.grows().alias("grows")
+    group_list.drain_seconds().alias("drain_seconds"),
+    group_list.grows().alias("grows"),
+    group_list.may_pass().alias("may_pass"),
 ).row(0, named=True)
 status = Status(row["status"])
 with heading, st.container(horizontal=True, vertical_alignment="center"):
@@ -90,6 +92,8 @@ if began is not None and status is not Status.OK:
         left_at = view_model.last_left_at(rebalances, began, polls)
         since += view_model.also_left(left_at, when, zone=view.zone, now=view.now)
     since += "."
+if row["may_pass"]:
+    since += " It may pass, as a wave of messages does: an alert fires once it lasts."
 retention = ""
 if row["data_loss_at"] is not None and row["data_loss_at"] - view.now <= DEADLINE_SHOWN:
     left = time_left((row["data_loss_at"] - view.now).total_seconds())

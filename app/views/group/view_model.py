@@ -97,6 +97,8 @@ def drained_in(row: Mapping[str, Any]) -> tuple[str, str]:
             return NOT_NOW, "retention deletes it"
         return NOT_NOW, "it grew lately" if row["grows"] else "at the last rates"
     if drain == NONE:
+        if row["lag"] != 0 and row["grows"]:
+            return "not late", "its lag grows"
         return "nothing waits" if row["lag"] == 0 else "steady", "at these rates"
     return duration(drain), "retention deletes some" if loses else "at these rates"
 

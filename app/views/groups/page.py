@@ -104,7 +104,8 @@ looked_up = {
         "drained in",
         "duration",
         help="Lag divided by what is consumed beyond what arrives. Not now: at the rates of the "
-        "last five minutes it grows or is not drained, or retention deletes it.",
+        "last five minutes it grows or is not drained, or retention deletes it. A dash where "
+        "nothing waits or the group is not late.",
         never=group_list.NOT_NOW,
     ),
     "members": Column("members", "count"),

@@ -13,7 +13,7 @@ from alerting.status.model import Status
 from app.data.history import TIME
 from app.style.format import count, duration, exact, short
 from app.ui.alert_list import CATCHING_UP, CRITICAL, INFO, PENDING, RECOVERING, WARNING
-from app.ui.group_list import unread
+from app.ui.group_list import may_pass, unread
 from app.ui.incident_list import badge_of, needs
 from app.ui.incidents import Incident
 from app.ui.symptoms import counted, symptoms_of
@@ -82,12 +82,19 @@ def without_row(found: Sequence[Incident], groups: pl.DataFrame) -> list[tuple[s
         for symptom in one.symptoms
         if "group" in symptom.labels
     }
+    rows = groups.select("group", "status", may_pass().alias("may_pass")).sort("group")
     return [
-        (group, f"{word}: under {under[group]}" if group in under else f"{word}: no alert fires")
+        (group, f"{word}: {_without(under.get(group), passes=passes)}")
         for status, word in _NAMED
-        for group in groups.filter(status=status.value)["group"].sort()
+        for group, passes in rows.filter(status=status.value).select("group", "may_pass").rows()
         if group not in has_row
     ]
+
+
+def _without(cause: str | None, *, passes: bool) -> str:
+    if cause is not None:
+        return f"under {cause}"
+    return "no alert fires until it lasts" if passes else "no alert fires"
 
 
 _NAMED = (

@@ -43,6 +43,9 @@ def test_nothing_that_was_measured_is_a_table_without_rows() -> None:
         pytest.param(
             {"drain_seconds": NEVER, "grows": True}, ("not now", "it grew lately"), id="grows"
         ),
+        pytest.param(
+            {"drain_seconds": NONE, "grows": True}, ("not late", "its lag grows"), id="not late"
+        ),
         pytest.param({"drain_seconds": NEVER}, ("not now", "at the last rates"), id="behind"),
         pytest.param({"drain_seconds": None}, ("unknown", "at these rates"), id="unknown"),
         pytest.param(

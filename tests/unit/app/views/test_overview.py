@@ -278,11 +278,15 @@ def test_each_group_that_is_counted_has_a_row_or_is_named_beside_them() -> None:
     groups = statuses(
         *({"group": name, "status": "STALLED"} for name in ("listed", "follows", "quiet")),
         {"group": "odd", "status": "UNKNOWN"},
+        {"group": "slow", "status": "FALLING_BEHIND", "is_lasting": True},
+        {"group": "wave", "status": "FALLING_BEHIND", "is_lasting": False},
         {"group": "fine"},
     )
     assert overview_view_model.without_row(found, groups) == [
         ("follows", "stalled: under Broker 2 is missing"),
         ("quiet", "stalled: no alert fires"),
+        ("slow", "falling behind: no alert fires"),
+        ("wave", "falling behind: no alert fires until it lasts"),
         ("odd", "unknown: no alert fires"),
     ]
     assert overview_view_model.without_row(found, statuses({"group": "fine"})) == []
