@@ -32,7 +32,7 @@ from app.ui.alert_list import moment
 from app.ui.changes import events, relevant
 from app.ui.tables import Column
 from app.ui.time_axis import axis_between, note_of
-from app.views.incident import lag, replication, view_model
+from app.views.incident import lag, replication, steps, view_model
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS
 from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES
 
@@ -146,7 +146,7 @@ with components.guarded():
         rebalances = queries.rebalances_between(place, group, first, until)
     are_known = True
 happened = [*events.of_changes_folded(changes), *events.of_rebalances(rebalances)]
-found = view_model.steps(incident, happened, acknowledged)
+found = steps.of_incident(incident, happened, acknowledged)
 start, end = view_model.around(incident, happened, view.now)
 
 with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
@@ -246,7 +246,7 @@ with components.section("Course", help_text="The cause, what followed, and what 
         note=shown_of(bars),
     )
     tables.show(
-        view_model.step_rows(found, began),
+        steps.as_rows(found, began),
         {
             "at": Column("time", "time", width=116, to_seconds=True),
             "after": Column("after", width=76, help="Before or after the cause began."),

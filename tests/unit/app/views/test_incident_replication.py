@@ -7,7 +7,7 @@ from dataclasses import replace
 import polars as pl
 
 from app.views.incident import replication
-from tests.unit.app.views.test_incident import CAUSE, RISK, STEP, at
+from tests.unit.app.views.made_incident import CAUSE, RISK, STEP, at
 
 
 def test_an_incident_of_a_broker_tells_how_many_partitions_were_at_risk() -> None:
