@@ -13,6 +13,7 @@ import polars as pl
 from alerting.rules import folding
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
+from app.data.history import History
 from app.data.time_range import TimeRange, between
 from app.style.charts.base import ChartEvent
 from app.style.format import clock, duration, escape, thin
@@ -181,8 +182,7 @@ def markdown(
     link: str,
     *,
     lost: str = "",
-    spacing: timedelta,
-    at_risk: pl.DataFrame | None = None,
+    at_risk: History | None = None,
     late: lag.Courses | None = None,
 ) -> str:
     """Return the incident, as it is at present, as Markdown with times in UTC.
@@ -193,7 +193,6 @@ def markdown(
         now: The present.
         link: The address of its page.
         lost: What was deleted unread in all.
-        spacing: From one row to the next of what follows.
         at_risk: History of the cluster's partitions at risk, where the page draws it.
         late: How late its groups were.
     """
@@ -217,11 +216,11 @@ def markdown(
     for step in found:
         cells = (f"{step.at:%Y-%m-%d %H:%M:%S}", after(step.at, began), step.kind)
         lines.append(f"| {' | '.join((*cells, _portable(step.what), _portable(step.detail)))} |")
-    if at_risk is not None and replication.is_known(at_risk):
-        lines += _table(("partitions", "number"), replication.figures(at_risk, began, spacing))
+    if at_risk is not None and replication.is_known(at_risk.frame):
+        lines += _table(("partitions", "number"), replication.figures(at_risk, began))
     if late is not None and late.names:
         name = "time lag" if late.is_time else "lag"
-        lines += _table(("group", name), lag.figures(late, began, spacing))
+        lines += _table(("group", name), lag.figures(late, began))
         lines += ["", _portable(late.rest)] if late.rest else []
     return "\n".join(lines) + "\n"
 

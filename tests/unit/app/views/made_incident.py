@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import polars as pl
 
 from alerting.rules.lifecycle import State, Told
 from alerting.rules.model import AlertSeverity
+from app.data.history import History
 from app.ui.incidents import Incident
 from lake.schemas.tables import CLUSTER_EVENTS
 from tests.alert_of import alert
@@ -80,7 +81,6 @@ MENDED = replace(
 )
 
 
-STEP = timedelta(minutes=1)
 RISK = pl.DataFrame(
     {
         "time": [at(second) for second in (960, 1020, 1080, 1140)],
@@ -91,8 +91,8 @@ RISK = pl.DataFrame(
 )
 
 
-def late_rows(**values: tuple[list[float | None], list[int | None]]) -> pl.DataFrame:
-    return pl.DataFrame(
+def late_rows(**values: tuple[list[float | None], list[int | None]]) -> History:
+    rows = pl.DataFrame(
         [
             {"time": at(960 + 60 * step), "group": name, "time_lag_seconds": behind, "lag": waits}
             for name, (delays, lags) in values.items()
@@ -105,3 +105,4 @@ def late_rows(**values: tuple[list[float | None], list[int | None]]) -> pl.DataF
             "lag": pl.Int64,
         },
     )
+    return History(frame=rows, step_seconds=60)

@@ -9,6 +9,7 @@ import polars as pl
 
 from alerting.rules.lifecycle import State
 from alerting.rules.matchers import Acknowledgement
+from app.data.history import History
 from app.ui.changes.events import of_changes
 from app.ui.incidents import Incident
 from app.views.incident.lag import courses
@@ -32,7 +33,6 @@ from tests.unit.app.views.made_incident import (
     INCIDENT,
     MENDED,
     RISK,
-    STEP,
     SYMPTOM,
     at,
     late_rows,
@@ -46,7 +46,7 @@ def test_what_is_mended_is_named_and_coloured_by_what_it_was_and_told_by_what_is
     assert was.symptoms == (SYMPTOM,)
     assert bars(was, at(2000))["severity"].to_list() == ["critical", "warning"]
     assert told(incident) == ("g is catching up: 10 wait", "Wait.")
-    text = markdown(incident, of_incident(was, (), {}), at(2000), "http://h", spacing=STEP)
+    text = markdown(incident, of_incident(was, (), {}), at(2000), "http://h")
     assert text.startswith("# g stopped\n\ng is catching up\\: 10 wait\n")
     over = replace(MENDED, state=State.RESOLVED, resolved_at=1360.0)
     assert told(Incident(cause=over)) == ("It said: 900 wait", "It was advised: Start it.")
@@ -127,10 +127,13 @@ def test_its_history_is_read_at_a_grain_that_suits_it_and_up_to_now_while_it_goe
 
 
 def test_the_markdown_is_whole_and_takes_no_text_of_others_as_markup() -> None:
-    late = courses(late_rows(**{"a|<i>": ([3.0, 90.0], [5, 6])}), ["a|<i>", "gone"])
+    rows = replace(late_rows(**{"a|<i>": ([3.0, 90.0], [5, 6])}), step_seconds=30)
+    late = courses(rows, ["a|<i>", "gone"])
     found = of_incident(INCIDENT, of_changes(CHANGES), {})
     text = markdown(
-        *(INCIDENT, found, at(2000), "http://h/incident"), spacing=STEP / 2, at_risk=RISK, late=late
+        *(INCIDENT, found, at(2000), "http://h/incident"),
+        at_risk=History(frame=RISK, step_seconds=30),
+        late=late,
     )
     assert text.startswith("# Broker 2 is missing\n")
     assert "It began at 00:16:40, lasted 6 min; its alert was over at 00:22:40." in text

@@ -10,7 +10,6 @@ from app.ui.incidents import Incident
 from app.views.incident.lag import DRAWN, courses, figures, groups_of
 from tests.unit.app.views.made_incident import (
     CAUSE,
-    STEP,
     at,
     late_rows,
 )
@@ -51,7 +50,7 @@ def test_the_groups_furthest_behind_are_drawn_and_the_others_named() -> None:
     assert len(found.names) == DRAWN
     assert found.rest == "The 5 furthest behind of 7 groups; less: g0. Not known: g6."
     assert found.frame["0"].to_list() == [1.0, 300.0]
-    first = figures(found, at(1020), STEP)[0]
+    first = figures(found, at(1020))[0]
     assert first == ("g5", "1 s", "5 min", "1970-01-01 00:17:00 UTC", "5 min")
 
 
@@ -59,7 +58,7 @@ def test_messages_are_drawn_where_the_time_lag_of_a_group_is_not_known() -> None
     found = courses(late_rows(a=([3.0, None], [5, 6]), b=([None, None], [7, None])), ["a", "b"])
     assert (found.is_time, list(found.names), found.rest) == (False, ["a", "b"], "")
     assert found.frame["1"].to_list() == [7, None]
-    assert [row[1:3] for row in figures(found, at(900), STEP)] == [
+    assert [row[1:3] for row in figures(found, at(900))] == [
         ("unknown", "6 messages"),
         ("unknown", "7 messages"),
     ]
