@@ -94,14 +94,18 @@ TOPIC = (
     Measure(name="arrival_per_second", gold="arrival_per_second", worst=False),
     Measure(name="retained", gold="retained_last", last=True),
 )
+AT_RISK = (
+    Measure(name="under_replicated", gold="under_replicated_max"),
+    Measure(name="under_min_isr", gold="under_min_isr_max"),
+    Measure(name="offline", gold="offline_max"),
+)
+"""How many partitions of a cluster."""
 CLUSTER = (
     Measure(name="lag", gold="lag_max"),
     Measure(name="time_lag_seconds", gold="time_lag_seconds_max"),
     Measure(name="arrival_per_second", gold="arrival_per_second", worst=False),
     Measure(name="consumption_per_second", gold="consumption_per_second", worst=False),
-    Measure(name="under_replicated", gold="under_replicated_max"),
-    Measure(name="under_min_isr", gold="under_min_isr_max"),
-    Measure(name="offline", gold="offline_max"),
+    *AT_RISK,
     Measure(name="brokers_alive", gold="brokers_alive_min", last=True),
     Measure(name="brokers_known", gold="brokers_known_max", last=True),
     Measure(name="topics", gold="topics_last", last=True),
@@ -186,6 +190,26 @@ def merge(
     frame = _over(in_steps(past, keys, measures, step), step, now, newest)
     until = generated_until(gold, chosen.grain.seconds)
     return History(frame=frame, step_seconds=step, generated_until=until, newest=newest)
+
+
+def of_samples(
+    samples: pl.DataFrame,
+    *,
+    keys: tuple[str, ...],
+    measures: tuple[Measure, ...],
+    poll_seconds: float,
+) -> History:
+    """Return a history of samples alone, in steps of a few seconds, the one that goes on included.
+
+    Args:
+        samples: Rows with ``time``, keys and measures.
+        keys: Columns that tell series apart.
+        measures: The values.
+        poll_seconds: The cadence of the samples.
+    """
+    step = fine_step(poll_seconds)
+    frame = in_steps(samples, keys, measures, step).sort(TIME)
+    return History(frame=frame, step_seconds=step, newest=_latest(samples))
 
 
 def generated_until(gold: pl.DataFrame, grain_seconds: int) -> datetime | None:

@@ -24,6 +24,7 @@ from lake.schemas.current import (
     BROKER_STATUS,
     CHANGED_ADVICE,
     CLUSTER_STATUS,
+    GROUP_PARTITION_STATUS,
     GROUP_STATUS,
     OPEN_ALERTS,
     TOPIC_STATUS,
@@ -38,14 +39,30 @@ _LOOK_AGAIN_SECONDS = 2.0
 _READ_AGAIN_SECONDS = 4.0
 
 
-_TOGETHER = (CLUSTER_STATUS, OPEN_ALERTS, GROUP_STATUS, TOPIC_STATUS, BROKER_STATUS)
+_TOGETHER = (
+    *(CLUSTER_STATUS, OPEN_ALERTS, GROUP_STATUS, GROUP_PARTITION_STATUS),
+    *(TOPIC_STATUS, BROKER_STATUS),
+)
+_LOOKS = 3
+_WRITING_SECONDS = 0.05
+"""About what it takes to replace all tables, one after the other."""
 
 
 def hold(view: View) -> None:
-    """Read in one go what the parts of a page compare: while it runs, an evaluation may follow."""
-    for table in _TOGETHER:
-        with suppress(LakeError):  # whoever needs it says so
-            rows(view, table)
+    """Read in one go what the parts of a page compare: while it runs, an evaluation may follow.
+
+    What is read while an evaluation is written is of two: it is read again.
+    """
+    for look in range(_LOOKS):
+        if look:
+            time.sleep(_WRITING_SECONDS)
+            view.held.clear()
+        moments = set()
+        for table in _TOGETHER:
+            with suppress(LakeError):  # whoever needs it says so
+                moments.add(_newest(rows(view, table)))
+        if len(moments - {None}) <= 1:
+            return
 
 
 def rows(view: View, table: Table) -> pl.DataFrame:

@@ -80,18 +80,26 @@ def of_cluster(
         .group_by(TIME)
         .agg(known_sum("arrival_per_second"), pl.col("topic").n_unique().alias("topics"))
     )
-    replication = partitions.group_by(pl.col("observed_at").alias(TIME)).agg(
-        IS_UNDER_REPLICATED.sum().alias("under_replicated"),
-        number_of(IS_UNDER_MIN_ISR).alias("under_min_isr"),
-        IS_OFFLINE.sum().alias("offline"),
-    )
     alive = brokers.group_by(pl.col("observed_at").alias(TIME)).agg(
         pl.col("is_alive").sum().alias("brokers_alive"), pl.len().alias("brokers_known")
     )
     joined = lag
-    for other in (arrival, replication, alive):
+    for other in (arrival, at_risk(partitions), alive):
         joined = joined.join(other, on=TIME, how="full", coalesce=True)
     return joined.sort(TIME)
+
+
+def at_risk(partitions: pl.DataFrame) -> pl.DataFrame:
+    """Count the partitions at risk, a row a poll; see ``app.data.history.AT_RISK``."""
+    return (
+        partitions.group_by(pl.col("observed_at").alias(TIME))
+        .agg(
+            IS_UNDER_REPLICATED.sum().alias("under_replicated"),
+            number_of(IS_UNDER_MIN_ISR).alias("under_min_isr"),
+            IS_OFFLINE.sum().alias("offline"),
+        )
+        .sort(TIME)
+    )
 
 
 def of_dead_letters(dead_letters: pl.DataFrame, interval_seconds: float) -> pl.DataFrame:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from alerting.status.model import Status
-from app.data import losses
+from app.data import losses, present
 from app.data.context import View
 from app.style.format import clock, count, listing
 from app.ui import components
@@ -19,6 +19,8 @@ _MOST_READ = 5
 """Incidents of a list whose history is read: the first are those to act on."""
 _NAMED = 3
 """Groups of an incident that are told: those that lost most."""
+_MINUTE = timedelta(minutes=1)
+"""A total that ends no longer before the newest evaluation is of the same moment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,14 @@ class Loss:
     ended_at: datetime | None
     seen: int
     said: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """How many messages a group lost at the least, and up to when; None: to the end, or to now."""
+
+    messages: int
+    until: datetime | None = None
 
 
 def losses_of(one: Incident) -> list[Loss]:
@@ -86,35 +96,48 @@ def said(view: View, found: Iterable[Incident]) -> dict[str, str]:
     return sentences
 
 
-def _total(view: View, loss: Loss) -> int:
-    """Return how much was lost at the least: the history follows later than evaluations."""
-    total = None
+def _total(view: View, loss: Loss) -> Total:
+    """Return how much was lost at the least: never less than an evaluation has said."""
+    place, found, newest = replace(view, cluster=loss.cluster), None, None
     with components.guarded():
-        place = replace(view, cluster=loss.cluster)
-        total = losses.of_group(place, loss.group, loss.began_at, loss.ended_at)
-    return max(loss.seen, total or 0)
+        found = losses.of_group(place, loss.group, loss.began_at, loss.ended_at)
+        newest = present.evaluated_at(place)
+    if found is None or found.messages <= loss.seen:
+        return Total(messages=loss.seen)
+    until = loss.ended_at or newest or view.now
+    return Total(
+        messages=found.messages, until=found.until if until - found.until > _MINUTE else None
+    )
 
 
-def sentence(one: Incident, lost: Sequence[Loss], totals: Mapping[str, int], view: View) -> str:
+def sentence(one: Incident, lost: Sequence[Loss], totals: Mapping[str, Total], view: View) -> str:
     """Say how much was lost, such as ``At least 41,000 messages deleted unread since 08:40``.
 
     Args:
         one: The incident.
         lost: What its groups lose, the largest first.
-        totals: How many messages the first of these groups lost at the least.
+        totals: How much the first of these groups lost at the least.
         view: The frame of the page.
     """
     parts = []
     for each in lost[:_NAMED]:
-        number = totals[each.group]
+        total = totals[each.group]
         is_own = one.cause.labels.get("group") == each.group
-        is_said = is_own and one.cause.check == LOSES_DATA and number == each.said
-        if not number or (is_said and each.ended_at is None):
+        is_said = is_own and one.cause.check == LOSES_DATA and total.messages == each.said
+        if not total.messages or (is_said and each.ended_at is None):
             continue
         whose = "" if is_own else f" by {each.group}"
-        began = or_before(clock(each.began_at, view.zone, now=view.now), at_least=each.began_before)
-        since = f" since {began}" if each.ended_at is None else " in all"
-        parts.append(f"{count(number, 'message')} deleted unread{whose}{since}")
+        number = f"{count(total.messages, 'message')} deleted unread{whose}"
+        parts.append(f"{number}{_when(each, total, view)}")
     if parts and (others := len(lost) - _NAMED) > 0:
         parts.append(f"more by {count(others, 'other group')}")
     return f"At least {listing(parts, limit=len(parts))}." if parts else ""
+
+
+def _when(loss: Loss, total: Total, view: View) -> str:
+    """Say of which time a total is; of what goes on, up to the newest evaluation if no time."""
+    until = "" if total.until is None else clock(total.until, view.zone, now=view.now)
+    if loss.ended_at is not None:
+        return f" up to {until}" if until else " in all"
+    began = or_before(clock(loss.began_at, view.zone, now=view.now), at_least=loss.began_before)
+    return f" from {began} to {until}" if until else f" since {began}"

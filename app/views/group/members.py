@@ -36,17 +36,16 @@ def draw(
     Args:
         view: The frame of the page.
         row: The group's row of ``group_status``.
-        samples: Its rows of ``group_offsets`` of the last minutes.
-        offsets: Those of the newest poll.
+        samples: Its rows of ``group_offsets`` of the last minutes, up to its evaluation.
+        offsets: Those of the newest poll among them.
         decided: Its rows of ``group_partition_status``.
     """
     group = row["group"]
     with components.section("Members", is_folded=view.is_phone):
         # A poll that could not read the members leaves those of earlier ones.
         known_at = (row["observed_at"] or view.now) - timedelta(seconds=2 * view.interval_seconds)
-        members = at_newest_poll(queries.recent_of(view, GROUP_MEMBERS, "group", group)).filter(
-            pl.col("observed_at") >= known_at
-        )
+        polled = view_model.evaluated(queries.recent_of(view, GROUP_MEMBERS, "group", group), row)
+        members = at_newest_poll(polled).filter(pl.col("observed_at") >= known_at)
         rates = recent_samples.latest_rates(
             samples, view.interval_seconds, "committed", "consumption_per_second"
         )

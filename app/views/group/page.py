@@ -110,7 +110,7 @@ with components.guarded():
 open_alerts.draw(view, "group", group)
 samples = offsets = GROUP_OFFSETS.empty
 with components.guarded():
-    samples = queries.recent_of(view, GROUP_OFFSETS, "group", group)
+    samples = view_model.evaluated(queries.recent_of(view, GROUP_OFFSETS, "group", group), row)
     offsets = at_newest_poll(samples)
 
 usual = {
@@ -190,7 +190,7 @@ if st.toggle("Why this status", key="group-why"):
             view.lake,
             view.cluster,
             group,
-            view.now.timestamp(),
+            row["evaluated_at"].timestamp(),
             objective_seconds=objective,
         )
         if why is None or why.partition is None:

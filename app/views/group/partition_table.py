@@ -9,7 +9,7 @@ import polars as pl
 import streamlit as st
 
 from app.data.context import View
-from app.style.format import escape
+from app.style.format import clock, escape
 from app.ui import components, routes, tables
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.group_list import with_brief_reasons
@@ -23,7 +23,7 @@ def draw(view: View, row: Mapping[str, Any], offsets: pl.DataFrame, decided: pl.
     Args:
         view: The frame of the page.
         row: The group's row of ``group_status``.
-        offsets: Its rows of ``group_offsets`` of the newest poll.
+        offsets: Its rows of ``group_offsets`` of the poll that was evaluated.
         decided: Its rows of ``group_partition_status``.
     """
     group = row["group"]
@@ -78,6 +78,9 @@ def draw(view: View, row: Mapping[str, Any], offsets: pl.DataFrame, decided: pl.
             alt=f"Partitions of {group} with offsets, lag and status, the worst first",
             noun="partitions",
         )
-        note = view_model.left_over(offsets)
-        if note is not None:
-            st.caption(escape(note))
+        at = view_model.read_earlier(offsets, row)
+        when = clock(at, view.zone, now=view.now, to_seconds=True)
+        earlier = f"Offsets as of {when}: the newest poll could not read them." if at else None
+        notes = (earlier, view_model.left_over(offsets))
+        if any(notes):
+            st.caption(escape(" ".join(filter(None, notes))))

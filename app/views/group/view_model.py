@@ -28,6 +28,23 @@ HEATMAP_ROWS = 60
 """Most partitions of one heatmap: those with the highest lag."""
 
 
+def evaluated(samples: pl.DataFrame, row: Mapping[str, Any]) -> pl.DataFrame:
+    """Return samples up to the poll that the newest evaluation was of: a page is of one moment.
+
+    Args:
+        samples: Rows of a bronze table.
+        row: The group's row of ``group_status``.
+    """
+    polled_at = row["observed_at"]
+    return samples if polled_at is None else samples.filter(pl.col("observed_at") <= polled_at)
+
+
+def read_earlier(offsets: pl.DataFrame, row: Mapping[str, Any]) -> datetime | None:
+    """Return when offsets were read that are of a poll before the one that was evaluated."""
+    at, polled_at = offsets["observed_at"].max(), row["observed_at"]
+    return at if isinstance(at, datetime) and polled_at is not None and at < polled_at else None
+
+
 def partition_rows(status: pl.DataFrame, offsets: pl.DataFrame, now: datetime) -> pl.DataFrame:
     """Return one row a partition with its status, offsets and why something is unknown.
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from alerting.checks.loss_deadline import deleted_within_objective
 from alerting.checks.retention_deadline import Retention
-from app.data.history import TIME
+from app.data.history import TIME, History
 from app.style.format import UNKNOWN, duration, exact, listing, utc
 from app.ui import lag_levels
 from app.ui.incidents import Incident
@@ -30,10 +30,12 @@ class Courses:
         names: These groups, the slowest first.
         others: The further groups, in the same order, without those of which nothing is known.
         unknown: Groups of which nothing is known in this time.
+        step_seconds: From one row to the next.
         is_time: Whether the values are the time lag in seconds; else messages waiting.
     """
 
     frame: pl.DataFrame
+    step_seconds: float
     names: Sequence[str]
     others: Sequence[str]
     unknown: Sequence[str]
@@ -81,15 +83,16 @@ def groups_of(incident: Incident, groups: pl.DataFrame) -> list[str]:
     return sorted(named | set(groups.filter(reads | pl.col("group").is_in(sinks))["group"]))
 
 
-def courses(history: pl.DataFrame, groups: Sequence[str]) -> Courses:
+def courses(found: History, groups: Sequence[str]) -> Courses:
     """Return the courses of the groups that were furthest behind.
 
     They are drawn by time where that is known of each of them, else by messages waiting.
 
     Args:
-        history: History of groups.
+        found: History of groups.
         groups: Those that were asked for.
     """
+    history = found.frame
     peaks = (
         pl.DataFrame({"group": list(groups)}, schema={"group": pl.String})
         .join(
@@ -108,7 +111,14 @@ def courses(history: pl.DataFrame, groups: Sequence[str]) -> Courses:
     for place, name in enumerate(names):
         one = history.filter(pl.col("group") == name)
         frame = frame.join(one.select(TIME, pl.col(value).alias(str(place))), on=TIME, how="left")
-    return Courses(frame=frame, names=names, others=others, unknown=unknown, is_time=is_time)
+    return Courses(
+        frame=frame,
+        step_seconds=found.step_seconds,
+        names=names,
+        others=others,
+        unknown=unknown,
+        is_time=is_time,
+    )
 
 
 def held_against(
@@ -136,10 +146,9 @@ def held_against(
     )
 
 
-def figures(
-    found: Courses, began: datetime, step: timedelta
-) -> list[tuple[str, str, str, str, str]]:
+def figures(found: Courses, began: datetime) -> list[tuple[str, str, str, str, str]]:
     """Return for each group its name, and its lag when it began, at most, when, and at the end."""
+    step = timedelta(seconds=found.step_seconds)
     return [
         (name, *extremes(found.frame, str(place), began, step, found.written))
         for place, name in enumerate(found.names)

@@ -1,7 +1,6 @@
 """What began when, what followed, what was changed just before, and when it ended."""
 
 from dataclasses import replace
-from datetime import timedelta
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -9,7 +8,7 @@ import streamlit as st
 from alerting.checks.loss_deadline import kept_by_topic
 from alerting.errors import AlertingError
 from alerting.rules.lifecycle import Alert, State, active
-from app.data import alert_store, history_queries, present, queries
+from app.data import alert_store, history_queries, present, queries, sampled
 from app.data.alert_store import VisibleAlerts
 from app.data.context import current
 from app.data.history import History
@@ -32,7 +31,7 @@ from app.ui.alert_list import moment
 from app.ui.changes import events, relevant
 from app.ui.tables import Column
 from app.ui.time_axis import axis_between, note_of
-from app.views.incident import lag, replication, view_model
+from app.views.incident import lag, replication, steps, view_model
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS
 from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES
 
@@ -146,7 +145,7 @@ with components.guarded():
         rebalances = queries.rebalances_between(place, group, first, until)
     are_known = True
 happened = [*events.of_changes_folded(changes), *events.of_rebalances(rebalances)]
-found = view_model.steps(incident, happened, acknowledged)
+found = steps.of_incident(incident, happened, acknowledged)
 start, end = view_model.around(incident, happened, view.now)
 
 with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
@@ -171,7 +170,7 @@ at_risk = None
 with components.guarded():
     if replication.takes_replicas(cause):
         now_too = present.rows(place, CLUSTER_STATUS) if ended is None else None
-        at_risk = history_queries.cluster_history(chosen)
+        at_risk = sampled.at_risk(chosen) or history_queries.cluster_history(chosen)
 if at_risk is not None:
     with components.section(
         "Partitions at risk", help_text=f"Of the whole cluster. {partition_risk.HELP}"
@@ -197,8 +196,8 @@ if at_risk is not None:
 late = None
 with components.guarded():
     if groups:
-        history = history_queries.group_history(chosen, groups)
-        late = lag.courses(history.frame, groups)
+        history = sampled.of_groups(chosen, groups) or history_queries.group_history(chosen, groups)
+        late = lag.courses(history, groups)
 if late is not None:
     of = f" of {escape(late.names[0])}" if len(late.names) == 1 else ""
     with components.section(
@@ -246,7 +245,7 @@ with components.section("Course", help_text="The cause, what followed, and what 
         note=shown_of(bars),
     )
     tables.show(
-        view_model.step_rows(found, began),
+        steps.as_rows(found, began),
         {
             "at": Column("time", "time", width=116, to_seconds=True),
             "after": Column("after", width=76, help="Before or after the cause began."),
@@ -272,8 +271,7 @@ with st.expander("Share it"):
         view.now,
         link,
         lost=lost,
-        spacing=timedelta(seconds=chosen.range.step_seconds),
-        at_risk=None if at_risk is None else at_risk.frame,
+        at_risk=at_risk,
         late=late,
     )
     components.code(link)

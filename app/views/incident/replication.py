@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import polars as pl
 
 from alerting.rules.lifecycle import Alert
+from app.data.history import History
 from app.style.format import exact
 from app.ui import partition_risk
 from app.views.incident.lag import extremes
@@ -24,11 +25,10 @@ def is_known(course: pl.DataFrame) -> bool:
     return bool(course["under_replicated"].count())
 
 
-def figures(
-    course: pl.DataFrame, began: datetime, step: timedelta
-) -> list[tuple[str, str, str, str, str]]:
+def figures(found: History, began: datetime) -> list[tuple[str, str, str, str, str]]:
     """Return how many partitions were at risk: the kind, then as ``lag.figures`` does of lag."""
+    step = timedelta(seconds=found.step_seconds)
     return [
-        (partition_risk.COUNTS[name], *extremes(course, name, began, step, exact))
-        for name in partition_risk.seen(course)
+        (partition_risk.COUNTS[name], *extremes(found.frame, name, began, step, exact))
+        for name in partition_risk.seen(found.frame)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from math import ceil
 from typing import Any
@@ -13,38 +13,27 @@ import polars as pl
 from alerting.rules import folding
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
-from alerting.tools.rule_trial import thing
+from app.data.history import History
 from app.data.time_range import TimeRange, between
 from app.style.charts.base import ChartEvent
-from app.style.format import clock, count, duration, escape, thin
-from app.ui.alert_list import as_said, how_bad, moment, severity_style
-from app.ui.changes.events import Event, Sort
+from app.style.format import clock, duration, escape, thin
+from app.ui.alert_list import how_bad, moment, severity_style
+from app.ui.changes.events import Event
 from app.ui.incident_list import ahead, or_before, timeline_rows, what_goes_on
-from app.ui.incidents import Incident, incidents, is_before, last_end, mended_at, never_fired
-from app.ui.symptoms import identity, limited, symptoms_in_all
+from app.ui.incidents import Incident, incidents, last_end, mended_at
+from app.ui.symptoms import symptoms_in_all
 from app.views.incident import lag, replication
+from app.views.incident.steps import Step, after, is_begin, moment_of, named, symptoms_together
 
 BEFORE = timedelta(minutes=30)
 """How far before its begin changes are looked for."""
 AFTER = timedelta(minutes=10)
 """How far behind its end: leaders move back within five minutes, and are seen at the next poll."""
-SAME = timedelta(minutes=2)
-"""An alert and an event of a change are seen by polls of their own."""
 EDGE = 0.2
 """How much of an incident's span is drawn before and after it."""
 LEAST_EDGE = timedelta(minutes=10)
 """A short one is drawn with so much: what was usual is seen beside it."""
 _MINUTE = timedelta(minutes=1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """Something that happened."""
-
-    at: datetime
-    kind: str
-    what: str
-    detail: str = ""
 
 
 def incident_of(alert: Alert, around: Iterable[Alert]) -> Incident:
@@ -63,79 +52,6 @@ def as_it_was(incident: Incident) -> Incident:
     return replace(incident, cause=cause, symptoms=tuple(symptoms))
 
 
-def steps(
-    incident: Incident, changes: Iterable[Event], acknowledged: Mapping[str, Acknowledgement]
-) -> list[Step]:
-    """Return what happened, in order of time.
-
-    Args:
-        incident: The incident.
-        changes: What changed around it.
-        acknowledged: Acknowledgements by alert.
-    """
-    cause = incident.cause
-    began = _moment(cause.began_at)
-    changes = list(changes)
-    told = [one for one in changes if is_begin(incident, one.what, one.at)]
-    with_it = [f"{one.detail[0].upper()}{one.detail[1:]}." for one in told if one.detail]
-    # How bad it was is of its end, or of now: nobody knew it when it began.
-    detail = " ".join(filter(None, (cause.cause, *with_it)))
-    found = [Step(at=began, kind="cause", what=cause.what, detail=detail)]
-    fired, ended = moment(cause.fired_at), moment(cause.resolved_at)
-    if fired is not None:
-        found.append(Step(at=fired, kind="alert", what="the alert fired", detail=cause.rule))
-    if (worst := cause.worst) is not None and worst.detail != cause.detail:
-        found.append(
-            Step(
-                at=_moment(worst.at),
-                kind="worst",
-                what=f"at its worst: {cause.what}",
-                detail=as_said(thin(worst.detail), is_over=True),
-            )
-        )
-    if (was := cause.before_mending) is not None:
-        found.append(
-            Step(
-                at=_moment(was.until),
-                kind="mended",
-                what=f"mended: {cause.what}",
-                detail=as_said(thin(was.detail), is_over=True),
-            )
-        )
-    if ended is not None:
-        detail = "" if was is not None else as_said(thin(cause.detail), is_over=True)
-        found.append(Step(at=ended, kind="end", what=f"over: {cause.what}", detail=detail))
-    found += [
-        Step(
-            at=_moment(said.at),
-            kind="person",
-            what=f"{said.author} looks after it",
-            detail=said.comment,
-        )
-        for alert in (cause, *incident.symptoms)
-        if (said := acknowledged.get(alert.id)) is not None
-    ]
-    for alike in symptoms_together(incident):
-        found += _of_symptoms(alike)
-    found += [
-        Step(
-            at=one.at,
-            kind="deploy" if one.sort is Sort.DEPLOYS else "change",
-            what=one.what,
-            detail=one.detail,
-        )
-        for one in changes
-        if one not in told
-    ]
-    return sorted(found, key=lambda step: (step.at, step.kind))
-
-
-def is_begin(incident: Incident, what: str, at: datetime) -> bool:
-    """Return whether an event is the begin of an incident: it says the same of the same moment."""
-    is_same = what.casefold() == incident.cause.what.casefold()
-    return is_same and abs(at - _moment(incident.cause.began_at)) <= SAME
-
-
 def topics_of(cause: Alert, groups: pl.DataFrame) -> list[str]:
     """Return the topics that a cause is about: its own, or those that its group reads.
 
@@ -145,54 +61,6 @@ def topics_of(cause: Alert, groups: pl.DataFrame) -> list[str]:
         return [cause.labels["topic"]]
     of_group = groups.filter(pl.col("group") == cause.labels.get("group", ""))
     return of_group["topics"].explode().drop_nulls().to_list()
-
-
-def symptoms_together(incident: Incident) -> list[list[Alert]]:
-    """Return the symptoms of an incident, those that are alike together, in order of time.
-
-    What was pending by one rule and fired by another is told once.
-    """
-    fired = {identity(one) for one in incident.symptoms if not never_fired(one)}
-    found: dict[tuple[str, str, bool, bool], list[Alert]] = {}
-    for one in incident.symptoms:
-        if never_fired(one) and identity(one) in fired:
-            continue
-        is_early = is_before(incident.cause, one)
-        alike = (one.check, one.severity.value, is_early, never_fired(one))
-        found.setdefault(alike, []).append(one)
-    return list(found.values())
-
-
-def _named(alike: Sequence[Alert]) -> str:
-    """Name symptoms that are alike: ``18 alerts: under replicated``, ``x is late, 3 times``."""
-    if len(alike) == 1:
-        return alike[0].what
-    if _is_one(alike):
-        return f"{alike[0].what}, {count(len(alike), 'time')}"
-    return f"{count(len(alike), 'alert')}: {alike[0].check.replace('_', ' ')}"
-
-
-def _of_symptoms(alike: Sequence[Alert]) -> list[Step]:
-    # As with the cause: how bad it was is of its end.
-    detail, at_end = alike[0].cause, ""
-    if len(alike) == 1:
-        at_end = as_said(thin(alike[0].detail), is_over=True)
-    elif not _is_one(alike):
-        detail = ", ".join(limited([thing(dict(one.labels)) for one in alike]))
-    began = _moment(alike[0].began_at)
-    kind = "pending" if never_fired(alike[0]) else "symptom"
-    found = [Step(at=began, kind=kind, what=_named(alike), detail=detail)]
-    ends = [one.resolved_at for one in alike if one.resolved_at is not None]
-    if len(ends) == len(alike) or (ends and not _is_one(alike)):
-        of = f"{len(ends)} of " if len(ends) < len(alike) else ""
-        over = f"over: {of}{_named(alike)}"
-        found.append(Step(at=_moment(max(ends)), kind="end", what=over, detail=at_end))
-    return found
-
-
-def _is_one(alike: Sequence[Alert]) -> bool:
-    """Return whether alerts are all about one thing, which came and went."""
-    return len({identity(one) for one in alike}) == 1
 
 
 def bars(incident: Incident, now: datetime) -> pl.DataFrame:
@@ -208,7 +76,7 @@ def bars(incident: Incident, now: datetime) -> pl.DataFrame:
 
 def _as_one(alike: Sequence[Alert]) -> Alert:
     end = last_end(alike)
-    return replace(alike[0], what=_named(alike), resolved_at=end, before_mending=None)
+    return replace(alike[0], what=named(alike), resolved_at=end, before_mending=None)
 
 
 def around(
@@ -218,9 +86,9 @@ def around(
 
     Changes and symptoms that were there before are on it, as far back as changes are looked for.
     """
-    began, last = _moment(incident.cause.began_at), moment(incident.ended_at) or now
+    began, last = moment_of(incident.cause.began_at), moment(incident.ended_at) or now
     edge = max((last - began) * EDGE, LEAST_EDGE)
-    before = [*(_moment(one.began_at) for one in incident.symptoms), *(one.at for one in changes)]
+    before = [*(moment_of(one.began_at) for one in incident.symptoms), *(one.at for one in changes)]
     earliest = max(min([began, *before]), began - BEFORE) - edge / 4
     return min(began - edge, earliest), min(last + edge, now)
 
@@ -246,7 +114,7 @@ def ends(incident: Incident, marked: Sequence[ChartEvent]) -> tuple[ChartEvent, 
     cause, over = incident.cause, moment(incident.cause.resolved_at)
     found = []
     if not any(is_begin(incident, one.text, one.at) for one in marked):
-        found.append(ChartEvent(at=_moment(cause.began_at), text=cause.what, kind="act"))
+        found.append(ChartEvent(at=moment_of(cause.began_at), text=cause.what, kind="act"))
     if over is not None:
         found.append(ChartEvent(at=over, text="over"))
     return tuple(found)
@@ -284,41 +152,6 @@ def told(incident: Incident) -> tuple[str, str]:
     return detail, f"It was advised: {cause.step}"
 
 
-def _moment(at: float) -> datetime:
-    return datetime.fromtimestamp(at, UTC)
-
-
-def step_rows(found: list[Step], began: datetime) -> pl.DataFrame:
-    """Return steps as rows of a table, with their distance from the begin."""
-    return pl.DataFrame(
-        [
-            {
-                "at": step.at,
-                "after": after(step.at, began),
-                "kind": step.kind,
-                "what": step.what,
-                "detail": step.detail,
-            }
-            for step in found
-        ],
-        schema={
-            "at": pl.Datetime("us", "UTC"),
-            "after": pl.String(),
-            "kind": pl.String(),
-            "what": pl.String(),
-            "detail": pl.String(),
-        },
-    )
-
-
-def after(at: datetime, began: datetime) -> str:
-    """Write how long before or after the begin something happened: ``+2 min``."""
-    seconds = (at - began).total_seconds()
-    if abs(seconds) < 1:
-        return "0 s"
-    return f"{'+' if seconds > 0 else ''}{duration(round(seconds))}"
-
-
 def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
     """Return when the incident began, how long it lasted and how many symptoms it has."""
     cause = incident.cause
@@ -349,8 +182,7 @@ def markdown(
     link: str,
     *,
     lost: str = "",
-    spacing: timedelta,
-    at_risk: pl.DataFrame | None = None,
+    at_risk: History | None = None,
     late: lag.Courses | None = None,
 ) -> str:
     """Return the incident, as it is at present, as Markdown with times in UTC.
@@ -361,12 +193,11 @@ def markdown(
         now: The present.
         link: The address of its page.
         lost: What was deleted unread in all.
-        spacing: From one row to the next of what follows.
         at_risk: History of the cluster's partitions at risk, where the page draws it.
         late: How late its groups were.
     """
     cause = folding.as_it_was(incident.cause)
-    began = _moment(cause.began_at)
+    began = moment_of(cause.began_at)
     facts: dict[str, Any] = {
         "Cluster": cause.labels.get("cluster", "unknown"),
         "Severity": severity_style(cause.severity, is_over=incident.ended_at is not None).word,
@@ -385,11 +216,11 @@ def markdown(
     for step in found:
         cells = (f"{step.at:%Y-%m-%d %H:%M:%S}", after(step.at, began), step.kind)
         lines.append(f"| {' | '.join((*cells, _portable(step.what), _portable(step.detail)))} |")
-    if at_risk is not None and replication.is_known(at_risk):
-        lines += _table(("partitions", "number"), replication.figures(at_risk, began, spacing))
+    if at_risk is not None and replication.is_known(at_risk.frame):
+        lines += _table(("partitions", "number"), replication.figures(at_risk, began))
     if late is not None and late.names:
         name = "time lag" if late.is_time else "lag"
-        lines += _table(("group", name), lag.figures(late, began, spacing))
+        lines += _table(("group", name), lag.figures(late, began))
         lines += ["", _portable(late.rest)] if late.rest else []
     return "\n".join(lines) + "\n"
 

@@ -11,8 +11,10 @@ import pytest
 from app.data import present
 from app.data.context import View
 from app.data.viewer import Viewer
+from app.data.visible_lake import VisibleCurrentStore
 from lake.errors import UnreadableTableError
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS
+from lake.schemas.model import Table
 from tests.unit.app.views_of import NOW
 
 
@@ -42,6 +44,28 @@ def test_a_page_is_of_one_evaluation_and_the_next_run_of_the_next(view: View) ->
     following = replace(view, held={})
     assert present.rows(following, GROUP_STATUS)["group"].to_list() == ["a", "b"]
     assert present.stamp(following) == NOW.timestamp() + 5
+
+
+def test_a_page_that_is_opened_while_an_evaluation_is_written_waits_for_it(view: View) -> None:
+    evaluate(view, NOW, "a")
+    later = NOW + timedelta(seconds=5)
+
+    class Replaced(VisibleCurrentStore):
+        """All tables are replaced when the first of them has been read."""
+
+        is_replaced = False
+
+        def read(self, table: Table, cluster: str, *predicates: pl.Expr) -> pl.DataFrame | None:
+            found = super().read(table, cluster, *predicates)
+            if table == CLUSTER_STATUS and not self.is_replaced:
+                self.is_replaced = True
+                evaluate(view, later, "a", "b")
+            return found
+
+    view.lake.current = Replaced(view.settings.lake, view.viewer)
+    present.hold(view)
+    assert present.evaluated_at(view) == later
+    assert present.rows(view, GROUP_STATUS)["evaluated_at"].unique().to_list() == [later]
 
 
 def test_what_somebody_else_sees_is_not_taken_from_what_was_read(view: View) -> None:

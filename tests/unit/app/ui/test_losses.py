@@ -13,7 +13,7 @@ from alerting.rules.lifecycle import Alert, Worst
 from app.data.context import View
 from app.ui.incident_list import items
 from app.ui.incidents import LOSES_DATA, Incident
-from app.ui.losses import losses_of, said, sentence
+from app.ui.losses import Total, losses_of, said, sentence
 from lake.schemas.tables import GROUP_PARTITION_HISTORY
 from tests.alert_of import alert
 
@@ -88,7 +88,25 @@ def losing(group: str = "g", **given: Any) -> Alert:
 def test_what_was_deleted_unread_is_said_with_since_when(
     view: View, one: Incident, total: dict[str, int], text: str
 ) -> None:
-    assert sentence(one, losses_of(one), total, replace(view, now=NOW)) == text
+    totals = {name: Total(messages=number) for name, number in total.items()}
+    assert sentence(one, losses_of(one), totals, replace(view, now=NOW)) == text
+
+
+@pytest.mark.parametrize(
+    ("one", "text"),
+    [
+        pytest.param(losing(), "from 00:16 to 00:43", id="it goes on"),
+        pytest.param(losing(began_before=True), "from 00:16 or before to 00:43", id="begun before"),
+        pytest.param(losing(resolved_at=3000.0), "up to 00:43", id="it is over"),
+    ],
+)
+def test_a_total_that_ends_before_the_newest_evaluation_says_when(
+    view: View, one: Alert, text: str
+) -> None:
+    totals = {"g": Total(messages=41, until=datetime.fromtimestamp(2600.0, UTC))}
+    found = Incident(cause=one)
+    said_so = sentence(found, losses_of(found), totals, replace(view, now=NOW))
+    assert said_so == f"At least 41 messages deleted unread {text}."
 
 
 def test_a_loss_that_came_back_is_one_from_its_first_time_on() -> None:
@@ -133,4 +151,6 @@ def test_what_was_lost_since_its_begin_is_more_than_an_evaluation_knows(view: Vi
     rows = pl.concat([GROUP_PARTITION_HISTORY.empty, history], how="diagonal_relaxed")
     view.lake.append(GROUP_PARTITION_HISTORY, rows)
     found = said(replace(view, now=NOW), [Incident(cause=losing())])
-    assert list(found.values()) == ["At least 1\u202f200 messages deleted unread since 00:16."]
+    assert list(found.values()) == [
+        "At least 1\u202f200 messages deleted unread from 00:16 to 00:19."
+    ]

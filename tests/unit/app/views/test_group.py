@@ -26,6 +26,19 @@ def test_what_a_group_reads_no_more_is_named() -> None:
     assert note.startswith("Left out: 1 partition of old.")
 
 
+def test_offsets_are_of_the_poll_that_was_evaluated_or_say_when_they_were_read() -> None:
+    samples = rows(GROUP_OFFSETS, *({"observed_at": at(5.0 * poll)} for poll in range(3)))
+    for polled_at, last, read_at in (
+        (at(5), at(5), None),
+        (at(9), at(5), at(5)),
+        (None, at(10), None),
+    ):
+        row = {"observed_at": polled_at}
+        found = group_view_model.evaluated(samples, row)
+        assert found["observed_at"].max() == last
+        assert group_view_model.read_earlier(found, row) == read_at
+
+
 def test_nothing_that_was_measured_is_a_table_without_rows() -> None:
     assert group_view_model.feature_rows(()).columns == ["name", "value", "compared"]
     one = group_view_model.feature_rows([Feature(name="lag", value="5")])

@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import polars as pl
 
+from app.data.history import History
 from app.views.incident import replication
-from tests.unit.app.views.test_incident import CAUSE, RISK, STEP, at
+from tests.unit.app.views.made_incident import CAUSE, RISK, at
 
 
 def test_an_incident_of_a_broker_tells_how_many_partitions_were_at_risk() -> None:
     assert replication.takes_replicas(CAUSE)
     assert not replication.takes_replicas(replace(CAUSE, check="certificate_expiry"))
-    assert replication.figures(RISK, at(1000), STEP / 2) == [
+    assert replication.figures(History(frame=RISK, step_seconds=30), at(1000)) == [
         ("under-replicated", "0", "54", "1970-01-01 00:17:00 UTC", "12"),
         ("offline", "0", "1", "1970-01-01 00:17:00 UTC", "0"),
     ]
@@ -23,8 +24,9 @@ def test_an_incident_of_a_broker_tells_how_many_partitions_were_at_risk() -> Non
 def test_the_minute_in_which_an_incident_began_is_not_of_before() -> None:
     """The broker was lost half a minute into it: what was at risk then came of that."""
     began = at(1050)
-    assert replication.figures(RISK, began, STEP)[0] == (
+    by_minute = History(frame=RISK, step_seconds=60)
+    assert replication.figures(by_minute, began)[0] == (
         *("under-replicated", "0", "54"),
         *("1970-01-01 00:17:00 UTC", "12"),
     )
-    assert replication.figures(RISK, at(1000), STEP)[0][1] == "unknown"
+    assert replication.figures(by_minute, at(1000))[0][1] == "unknown"

@@ -1,0 +1,188 @@
+"""What happened in an incident, in order of time: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+
+from alerting.rules.lifecycle import Alert
+from alerting.rules.matchers import Acknowledgement
+from alerting.tools.rule_trial import thing
+from app.style.format import count, duration, thin
+from app.ui.alert_list import as_said, moment
+from app.ui.changes.events import Event, Sort
+from app.ui.incidents import Incident, is_before, never_fired
+from app.ui.symptoms import identity, limited
+
+SAME = timedelta(minutes=2)
+"""An alert and an event of a change are seen by polls of their own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Something that happened."""
+
+    at: datetime
+    kind: str
+    what: str
+    detail: str = ""
+
+
+def of_incident(
+    incident: Incident, changes: Iterable[Event], acknowledged: Mapping[str, Acknowledgement]
+) -> list[Step]:
+    """Return what happened, in order of time.
+
+    Args:
+        incident: The incident.
+        changes: What changed around it.
+        acknowledged: Acknowledgements by alert.
+    """
+    cause = incident.cause
+    began = moment_of(cause.began_at)
+    changes = list(changes)
+    told = [one for one in changes if is_begin(incident, one.what, one.at)]
+    with_it = [f"{one.detail[0].upper()}{one.detail[1:]}." for one in told if one.detail]
+    # How bad it was is of its end, or of now: nobody knew it when it began.
+    detail = " ".join(filter(None, (cause.cause, *with_it)))
+    found = [Step(at=began, kind="cause", what=cause.what, detail=detail)]
+    fired, ended = moment(cause.fired_at), moment(cause.resolved_at)
+    if fired is not None:
+        found.append(Step(at=fired, kind="alert", what="the alert fired", detail=cause.rule))
+    if (worst := cause.worst) is not None and worst.detail != cause.detail:
+        found.append(
+            Step(
+                at=moment_of(worst.at),
+                kind="worst",
+                what=f"at its worst: {cause.what}",
+                detail=as_said(thin(worst.detail), is_over=True),
+            )
+        )
+    if (was := cause.before_mending) is not None:
+        found.append(
+            Step(
+                at=moment_of(was.until),
+                kind="mended",
+                what=f"mended: {cause.what}",
+                detail=as_said(thin(was.detail), is_over=True),
+            )
+        )
+    if ended is not None:
+        detail = "" if was is not None else as_said(thin(cause.detail), is_over=True)
+        found.append(Step(at=ended, kind="end", what=f"over: {cause.what}", detail=detail))
+    found += [
+        Step(
+            at=moment_of(said.at),
+            kind="person",
+            what=f"{said.author} looks after it",
+            detail=said.comment,
+        )
+        for alert in (cause, *incident.symptoms)
+        if (said := acknowledged.get(alert.id)) is not None
+    ]
+    for alike in symptoms_together(incident):
+        found += _of_symptoms(alike)
+    found += [
+        Step(
+            at=one.at,
+            kind="deploy" if one.sort is Sort.DEPLOYS else "change",
+            what=one.what,
+            detail=one.detail,
+        )
+        for one in changes
+        if one not in told
+    ]
+    return sorted(found, key=lambda step: (step.at, step.kind))
+
+
+def is_begin(incident: Incident, what: str, at: datetime) -> bool:
+    """Return whether an event is the begin of an incident: it says the same of the same moment."""
+    is_same = what.casefold() == incident.cause.what.casefold()
+    return is_same and abs(at - moment_of(incident.cause.began_at)) <= SAME
+
+
+def symptoms_together(incident: Incident) -> list[list[Alert]]:
+    """Return the symptoms of an incident, those that are alike together, in order of time.
+
+    What was pending by one rule and fired by another is told once.
+    """
+    fired = {identity(one) for one in incident.symptoms if not never_fired(one)}
+    found: dict[tuple[str, str, bool, bool], list[Alert]] = {}
+    for one in incident.symptoms:
+        if never_fired(one) and identity(one) in fired:
+            continue
+        is_early = is_before(incident.cause, one)
+        alike = (one.check, one.severity.value, is_early, never_fired(one))
+        found.setdefault(alike, []).append(one)
+    return list(found.values())
+
+
+def _of_symptoms(alike: Sequence[Alert]) -> list[Step]:
+    # As with the cause: how bad it was is of its end.
+    detail, at_end = alike[0].cause, ""
+    if len(alike) == 1:
+        at_end = as_said(thin(alike[0].detail), is_over=True)
+    elif not _is_one(alike):
+        detail = ", ".join(limited([thing(dict(one.labels)) for one in alike]))
+    began = moment_of(alike[0].began_at)
+    kind = "pending" if never_fired(alike[0]) else "symptom"
+    found = [Step(at=began, kind=kind, what=named(alike), detail=detail)]
+    ends = [one.resolved_at for one in alike if one.resolved_at is not None]
+    if len(ends) == len(alike) or (ends and not _is_one(alike)):
+        of = f"{len(ends)} of " if len(ends) < len(alike) else ""
+        over = f"over: {of}{named(alike)}"
+        found.append(Step(at=moment_of(max(ends)), kind="end", what=over, detail=at_end))
+    return found
+
+
+def named(alike: Sequence[Alert]) -> str:
+    """Name symptoms that are alike: ``18 alerts: under replicated``, ``x is late, 3 times``."""
+    if len(alike) == 1:
+        return alike[0].what
+    if _is_one(alike):
+        return f"{alike[0].what}, {count(len(alike), 'time')}"
+    return f"{count(len(alike), 'alert')}: {alike[0].check.replace('_', ' ')}"
+
+
+def _is_one(alike: Sequence[Alert]) -> bool:
+    """Return whether alerts are all about one thing, which came and went."""
+    return len({identity(one) for one in alike}) == 1
+
+
+def as_rows(found: list[Step], began: datetime) -> pl.DataFrame:
+    """Return steps as rows of a table, with their distance from the begin."""
+    return pl.DataFrame(
+        [
+            {
+                "at": step.at,
+                "after": after(step.at, began),
+                "kind": step.kind,
+                "what": step.what,
+                "detail": step.detail,
+            }
+            for step in found
+        ],
+        schema={
+            "at": pl.Datetime("us", "UTC"),
+            "after": pl.String(),
+            "kind": pl.String(),
+            "what": pl.String(),
+            "detail": pl.String(),
+        },
+    )
+
+
+def after(at: datetime, began: datetime) -> str:
+    """Write how long before or after the begin something happened: ``+2 min``."""
+    seconds = (at - began).total_seconds()
+    if abs(seconds) < 1:
+        return "0 s"
+    return f"{'+' if seconds > 0 else ''}{duration(round(seconds))}"
+
+
+def moment_of(at: float) -> datetime:
+    """Return the moment of Unix seconds."""
+    return datetime.fromtimestamp(at, UTC)
