@@ -149,8 +149,7 @@ def _read(
     predicates = []
     if only is not None:
         key, *names = only
-        one = pl.col(key)
-        predicates = [one == names[0] if len(names) == 1 else one.is_in(names)]
+        predicates = [pl.col(key).is_in(names)]
     since = _view.now - length
     return _view.lake.read(TABLES[table], *predicates, since=since, cluster=cluster)
 
