@@ -205,6 +205,11 @@ def forget() -> None:
         kept.clear()
 
 
+def whole_minutes(length: timedelta) -> timedelta:
+    """Round up, so that the next viewer finds the answer kept."""
+    return timedelta(minutes=ceil(length / timedelta(minutes=1)))
+
+
 def _whole_hours(length: timedelta) -> timedelta:
     """Round up, so that the next refresh finds the answer kept."""
     return timedelta(hours=ceil(length / timedelta(hours=1)))
