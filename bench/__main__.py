@@ -31,6 +31,7 @@ from bench.cases import (
 from bench.support import figures
 from bench.support.addresses import OF_THE_DEMO
 from bench.support.chromium import NoChromiumError
+from bench.support.ending import end_on_sigterm
 from bench.support.figures import Figure
 from config.settings import LakeSettings
 from lake.errors import LakeError
@@ -64,6 +65,12 @@ app = typer.Typer(
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON list.")]
 PollsOption = Annotated[int, typer.Option(min=1, help="How many polls.")]
 GroupsOption = Annotated[int, typer.Option(min=10, help="How many groups of 15 partitions.")]
+
+
+@app.callback()
+def begin() -> None:
+    """Begin any of them."""
+    end_on_sigterm()
 
 
 @app.command()

@@ -183,10 +183,12 @@ def by_group(rows: pl.DataFrame, objective: Callable[[str], float]) -> pl.DataFr
     late = known.filter(pl.col("time_lag_seconds_max") > pl.col("objective_seconds"))
     is_minute = pl.col("grain_seconds") == Grain.MINUTE.seconds
     minutes, hours = late.filter(is_minute), late.filter(~is_minute)
-    # Of a week, the hours are many and those with minutes are few: no window over all rows.
+    # Of a week, the hours are many and those with minutes are few: only these are compared.
     counted = minutes.select("group", pl.col("window_start").dt.truncate("1h")).unique()
+    may_count = pl.col("window_start").is_in(counted["window_start"].unique().implode())
+    without_minutes = hours.filter(may_count).join(counted, on=counted.columns, how="anti")
     return (
-        pl.concat([hours.join(counted, on=counted.columns, how="anti"), minutes])
+        pl.concat([hours.filter(~may_count), without_minutes, minutes])
         .group_by("group")
         .agg(
             pl.col("objective_seconds").first(),

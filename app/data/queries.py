@@ -149,8 +149,7 @@ def _read(
     predicates = []
     if only is not None:
         key, *names = only
-        one = pl.col(key)
-        predicates = [one == names[0] if len(names) == 1 else one.is_in(names)]
+        predicates = [pl.col(key).is_in(names)]
     since = _view.now - length
     return _view.lake.read(TABLES[table], *predicates, since=since, cluster=cluster)
 
@@ -204,6 +203,11 @@ def forget() -> None:
     """Read anew what is next asked for: something was added from here, or somebody wants to see."""
     for kept in (_newest, _newest_collections, _read, _derived):
         kept.clear()
+
+
+def whole_minutes(length: timedelta) -> timedelta:
+    """Round up, so that the next viewer finds the answer kept."""
+    return timedelta(minutes=ceil(length / timedelta(minutes=1)))
 
 
 def _whole_hours(length: timedelta) -> timedelta:

@@ -300,10 +300,12 @@ class VisibleLake(Lake):
 
         A page is drawn again at each poll: of a hundred files, only the new ones are opened then.
         """
+        # All columns: whoever asks for the same series next, for others of them, finds them kept.
+        kept_columns = list(table.polars_schema) if predicates else columns
 
-        def whole(first: datetime | None, end: datetime | None) -> pl.DataFrame:
+        def between(first: datetime, end: datetime | None) -> pl.DataFrame:
             return super(VisibleLake, self).as_written(
-                table, predicates, columns, since=first, until=end, cluster=cluster
+                table, predicates, kept_columns, since=first, until=end, cluster=cluster
             )
 
         # Of all series, as of a few: what turns out to be too much is not kept.
@@ -311,20 +313,21 @@ class VisibleLake(Lake):
         is_over = until is not None and until < datetime.now(UTC)
         handle = None if since is None or is_over or not is_of_whole_series else self.handle(table)
         if handle is None or since is None:
-            return whole(since, until)
+            return super().as_written(
+                table, predicates, columns, since=since, until=until, cluster=cluster
+            )
         actions = self.files_of(table, handle)
 
         def of_files(paths: frozenset[str], first: datetime) -> pl.DataFrame:
             new = actions.filter(pl.col("path").is_in(paths))
             frame = scan_files(self, table, new, cluster=cluster, since=first)
             shown = self.current.visible(table, frame, cluster)
-            return self.collect(table, asked(table, shown, predicates).select(columns))
+            return self.collect(table, asked(table, shown, predicates).select(kept_columns))
 
-        key = (table.name, cluster, *columns, *(one.meta.serialize() for one in predicates))
+        series = (one.meta.serialize() for one in predicates)
+        key = (table.name, cluster, *kept_columns, *series)
         files = frozenset(actions["path"].to_list())
-        rows = self._kept.read(
-            key, table.time, since, files, lambda first: whole(first, None), of_files
-        )
+        rows = self._kept.read(key, table.time, since, files, between, of_files).select(columns)
         return rows if until is None else rows.filter(pl.col(table.time) < until)
 
     def scan(

@@ -152,7 +152,7 @@ class Appender:
     ) -> None:
         write_deltalake(
             target,
-            stream(rows),
+            stream(table, rows),
             mode="append",
             partition_by=["date"],
             schema_mode="merge",

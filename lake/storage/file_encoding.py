@@ -31,7 +31,9 @@ Offsets that move hardly repeat, and a dictionary of them is longer than they ar
 _PLAIN_NAMES = {"dictionary_enabled": False, "encoding": "DELTA_LENGTH_BYTE_ARRAY"}
 _COUNTS = ("int", "long", "timestamp")
 _NAMES = ("member_id", "client_id", "host")
-_SLICE_ROWS = 10_000
+_PART_ROWS = 10_000
+_SORTED_BY = 2
+"""How many columns of a series rows are in order of: cluster, and group or topic."""
 
 
 @cache
@@ -40,8 +42,10 @@ def appended(table: Table) -> WriterProperties:
 
     Numbers are stored as differences, which take a third less than dictionaries, since the rows of
     a poll are in order and hardly repeat a number. Names are stored plain: compressed they are as
-    small as with prefixes left out, and are read three times as fast. They have no statistics,
-    since every file holds all of them.
+    small as with prefixes left out, and are read three times as fast.
+
+    A large file has parts, each of some groups or topics. There are statistics of their names
+    alone, and of what marks a heartbeat: who asks for one group reads one part.
     """
     names = {*table.series, *_NAMES} - {"cluster"}
     chosen: dict[str, ColumnProperties] = {}
@@ -51,17 +55,24 @@ def appended(table: Table) -> WriterProperties:
             properties |= _DIFFERENCES
         elif column.type == "string" and column.name in names:
             properties |= _PLAIN_NAMES
-        if column.name not in ("cluster", table.time):
+        if column.name not in (*table.series[:_SORTED_BY], table.time, "row_kind"):
             properties["statistics_enabled"] = "NONE"
         if properties:
             chosen[column.name] = ColumnProperties(**properties)
-    return WriterProperties(compression="ZSTD", compression_level=1, column_properties=chosen)
+    return WriterProperties(
+        compression="ZSTD",
+        compression_level=1,
+        max_row_group_size=_PART_ROWS,
+        column_properties=chosen,
+    )
 
 
-def stream(rows: pl.DataFrame) -> pa.RecordBatchReader:
-    """Hand rows over in slices, which take less memory while they are written.
+def stream(table: Table, rows: pl.DataFrame) -> pa.RecordBatchReader:
+    """Hand rows over by group or topic, in slices, which take less memory while they are written.
 
     The reader needs no Python. A call of delta-rs that changes a table's properties holds Python's
     lock, and would otherwise wait for ever for rows that wait for the lock.
     """
-    return rows.to_arrow().to_reader(max_chunksize=_SLICE_ROWS)
+    if rows.height > _PART_ROWS:
+        rows = rows.sort(table.series[:_SORTED_BY], maintain_order=True)
+    return rows.to_arrow().to_reader(max_chunksize=_PART_ROWS)

@@ -21,7 +21,7 @@ MOST_KEPT = 64
 MOST_ROWS = 20_000
 """Of one answer: what is larger is no few series, and is read anew each time."""
 
-ReadWhole = Callable[[datetime], pl.DataFrame]
+ReadBetween = Callable[[datetime, datetime | None], pl.DataFrame]
 ReadFiles = Callable[[frozenset[str], datetime], pl.DataFrame]
 
 
@@ -46,7 +46,7 @@ class KeptSeries:
         time_column: str,
         since: datetime,
         files: frozenset[str],
-        read_whole: ReadWhole,
+        read_between: ReadBetween,
         read_files: ReadFiles,
     ) -> pl.DataFrame:
         """Return rows from a moment on; a row of which there are several may be there twice.
@@ -56,7 +56,7 @@ class KeptSeries:
             time_column: The column of the rows that tells the moment.
             since: The first moment.
             files: The data files of the table, listed before it is read.
-            read_whole: Reads the rows from a moment on.
+            read_between: Reads the rows from a moment on, before another one if that is given.
             read_files: Reads those of some of the files.
 
         Raises:
@@ -66,12 +66,14 @@ class KeptSeries:
         with self._lock:
             kept = self._kept.get(key)
         length = datetime.now(UTC) - since
-        if kept is None or since < kept.first or not kept.files <= files:
-            rows, first = read_whole(since), since
+        if kept is None or not kept.files <= files:
+            rows, first = read_between(since, None), since
         else:
             length = max(length, kept.length)
-            first = max(kept.first, datetime.now(UTC) - length)
+            first = min(since, max(kept.first, datetime.now(UTC) - length))
             rows, new = kept.rows, files - kept.files
+            if since < kept.first:
+                rows = pl.concat([read_between(since, kept.first), rows])
             if new:
                 rows = pl.concat([rows, read_files(new, first)])
             rows = rows.filter(at >= moment(first))

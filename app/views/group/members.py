@@ -44,8 +44,12 @@ def draw(
     with components.section("Members", is_folded=view.is_phone):
         # A poll that could not read the members leaves those of earlier ones.
         known_at = (row["observed_at"] or view.now) - timedelta(seconds=2 * view.interval_seconds)
-        polled = view_model.evaluated(queries.recent_of(view, GROUP_MEMBERS, "group", group), row)
-        members = at_newest_poll(polled).filter(pl.col("observed_at") >= known_at)
+        # Each poll has all members of the cluster: no more of them is read than is shown.
+        length = min(queries.SAMPLES_LENGTH, queries.whole_minutes(view.now - known_at))
+        polled = queries.recent_of(view, GROUP_MEMBERS, "group", group, length)
+        members = at_newest_poll(view_model.evaluated(polled, row)).filter(
+            pl.col("observed_at") >= known_at
+        )
         rates = recent_samples.latest_rates(
             samples, view.interval_seconds, "committed", "consumption_per_second"
         )

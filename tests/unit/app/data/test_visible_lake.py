@@ -93,6 +93,35 @@ def test_only_new_files_are_read_again(
         assert read() == [at]
 
 
+def test_other_columns_and_a_longer_time_of_the_same_series_are_not_read_anew(
+    settings: LakeSettings, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = VisibleLake(settings, Viewer())
+    read: list[pl.Series] = []
+    shown = lake.current.visible
+
+    def note(table: Table, frame: pl.LazyFrame, cluster: str | None) -> pl.LazyFrame:
+        read.append(frame.select("observed_at").collect()["observed_at"])
+        return shown(table, frame, cluster)
+
+    for _ in range(POLLS):
+        collector.poll()
+    # A change-only table is read from a quarter of an hour before on.
+    short, long = (collector.workload.next_at - timedelta(minutes=length) for length in (1, 10))
+    lake.read(GROUP_OFFSETS, GROUP, since=short, cluster=CLUSTER, columns=["lag"])
+    monkeypatch.setattr(lake.current, "visible", note)
+    found = lake.read(GROUP_OFFSETS, GROUP, since=short, cluster=CLUSTER, columns=["log_end"])
+    assert read == []
+    assert found.height > 0
+    longer = lake.read(GROUP_OFFSETS, GROUP, since=long, cluster=CLUSTER)
+    (before,) = read
+    newest = before.max()
+    assert isinstance(newest, datetime)
+    assert newest < short
+    whole = collector.lake.read(GROUP_OFFSETS, GROUP, since=long, cluster=CLUSTER)
+    assert_frame_equal(longer, whole, check_row_order=False)
+
+
 def test_rows_stand_once_after_a_compaction(settings: LakeSettings, collector: Collector) -> None:
     lake = VisibleLake(settings, Viewer())
 
