@@ -11,13 +11,16 @@ import polars as pl
 from alerting.rules.model import AlertSeverity
 from alerting.status.model import Status
 from app.data.history import TIME
-from app.style.format import count, duration, exact, short
+from app.style.format import count, duration, exact, short, thin
+from app.ui import routes
 from app.ui.alert_list import CRITICAL, INFO, PENDING, RECOVERING, WARNING
+from app.ui.browser.items import Target
 from app.ui.group_list import unread
 from app.ui.incident_list import badge_of, needs
 from app.ui.incidents import Incident
 from app.ui.symptoms import counted, symptoms_of
 
+LINKS_SHOWN = 4
 LISTED, MOST = 4, 10
 """Causes that are seen at once: so many at the least, and what is to be acted on up to so many."""
 
@@ -82,11 +85,29 @@ def without_row(found: Sequence[Incident], groups: pl.DataFrame) -> list[tuple[s
         if "group" in symptom.labels
     }
     return [
-        (group, f"{word}: under {under[group]}" if group in under else f"{word}: no alert fires")
+        (group, f"{word}, under {under[group]}" if group in under else f"{word}, no alert fires")
         for status, word in _NAMED
         for group in groups.filter(status=status.value)["group"].sort()
         if group not in has_row
     ]
+
+
+def counted_above(beside: Sequence[tuple[str, str]]) -> list[str | Target]:
+    """Return the sentence about groups that have no row, with links to them.
+
+    Args:
+        beside: What ``without_row`` returned; one at the least.
+    """
+    clauses: list[list[str | Target]] = [
+        [Target(label=group, page=routes.GROUP, parameters={"group": group}), f" {thin(why)}"]
+        for group, why in beside[:LINKS_SHOWN]
+    ]
+    if (more := len(beside) - LINKS_SHOWN) > 0:
+        clauses.append([Target(label=f"{more} more", page=routes.GROUPS, parameters={})])
+    said: list[str | Target] = ["Counted above, without a row: "]
+    for number, clause in enumerate(clauses):
+        said += [*(["; "] if number else []), *clause]
+    return [*said, "."]
 
 
 _NAMED = (
