@@ -161,14 +161,17 @@ def _of_change(row: Mapping[str, Any]) -> Event:
         parts.insert(0, f"from {row['before']}")
     if sort is Sort.DEPLOYS:
         parts = [row["group"], row["topic"], row["detail"]]
+    what = event_phrase(row)
+    # Of several of these a name alone does not say what changed.
+    told = {LEADERS_MOVED: course, "partitions added": what}.get(kind)
     return Event(
         at=row["observed_at"],
         sort=sort,
-        what=event_phrase(row),
+        what=what,
         detail=", ".join(part for part in parts if part),
         is_loss=kind in _LOSSES,
         many="" if sort is Sort.DEPLOYS else _MANY.get(kind) or kind.replace("changed", "changes"),
-        name=course if kind == LEADERS_MOVED else str(row["subject"] or ""),
+        name=told or str(row["subject"] or ""),
     )
 
 

@@ -320,6 +320,8 @@ def test_what_is_alike_and_of_one_minute_is_one_line_the_newest_first() -> None:
                 (121, "isr shrunk", "2", None, None, "a-1"),
                 (180, "leaders moved", "2", "broker 2", "broker 1", "a-0"),
                 (181, "leaders moved", "3", "broker 3", "broker 1", None),
+                (182, "partitions added", "orders", "3", "6 partitions", None),
+                (183, "partitions added", "clicks", "1", "2 partitions", None),
                 (240, "acl changed", "User:a", None, "read", None),
                 (241, "acl changed", "User:b", "write", None, None),
             )
@@ -329,6 +331,7 @@ def test_what_is_alike_and_of_one_minute_is_one_line_the_newest_first() -> None:
     found = events.together(events.of_changes(rows))
     assert [said(one) for one in found] == [
         "2 acl changes: User:a (read), User:b (write)",
+        "2 topics got more partitions: clicks: 1 → 2 partitions, orders: 3 → 6 partitions",
         "2 moves of leaders: broker 2 → broker 1 (a-0), broker 3 → broker 1",
         "broker 2 out of sync: a-0; a-1",
         "topic late appeared: 1 partition",
@@ -336,7 +339,7 @@ def test_what_is_alike_and_of_one_minute_is_one_line_the_newest_first() -> None:
         "deploy b",
         "deploy a",
     ]
-    assert found[4].at == START + timedelta(seconds=50)
+    assert found[5].at == START + timedelta(seconds=50)
 
 
 def test_several_that_lose_something_are_a_loss() -> None:
