@@ -17,6 +17,7 @@ from app.data.context import View
 from app.style.format import unbroken
 from app.style.theme import BadgeStyle
 from app.ui import routes
+from config.visible import visible
 
 _FOLDER = Path(__file__).parent
 _component = st.components.v2.component(
@@ -113,4 +114,7 @@ def _as_data(item: Item, view: View) -> dict[str, Any]:
 
 def as_link(target: Target, view: View) -> dict[str, str]:
     """Return a link as the scripts in the browser take it."""
-    return {"label": target.label, "href": routes.href(target.page, view, target.parameters)}
+    return {
+        "label": visible(target.label),
+        "href": routes.href(target.page, view, target.parameters),
+    }

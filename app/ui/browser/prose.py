@@ -10,6 +10,7 @@ import streamlit as st
 from app.data.context import View
 from app.ui.browser import items
 from app.ui.browser.items import Target
+from config.visible import visible
 
 _FOLDER = Path(__file__).parent
 _component = st.components.v2.component(
@@ -28,5 +29,5 @@ def draw(parts: Sequence[str | Target], *, view: View, key: str) -> None:
         view: The frame of the page.
         key: Its name on the page.
     """
-    said = [part if isinstance(part, str) else items.as_link(part, view) for part in parts]
+    said = [visible(part) if isinstance(part, str) else items.as_link(part, view) for part in parts]
     _component(key=key, data={"parts": said})
