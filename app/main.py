@@ -61,6 +61,9 @@ st.html(
     # A title belongs to what is below it, and charts to the first screen.
     "[data-testid='stMain'] [data-testid='stHeading'] h1 {padding: 0.25rem 0 0.5rem} "
     "[data-testid='stHeading'] h2 {padding-top: 0.5rem} "
+    # What is said below a table is close to it, and the link to its file small.
+    "[data-testid='stDownloadButton'] [data-testid='stBaseButton-tertiary'] "
+    "{min-height: 1.5rem; padding-top: 0; padding-bottom: 0; font-size: 0.875rem} "
     # A finger does not hover: icons for it would lie over headings for good. The arrows that open
     # the menu say what else is there.
     "@media (hover: none) {[data-testid='stElementToolbar'] {display: none}} "

@@ -69,6 +69,7 @@ _BLANK_PIXELS, _NARROW_PIXELS, _LETTER_PIXELS, _WIDE_PIXELS = 2.6, 4.0, 6.3, 9.5
 """Of the letters of a cell: rather too much, since what lacks a pixel is cut."""
 _NARROW, _WIDE = frozenset(".,:;'!|()[]ijlftrI-/\u2009\u202f"), frozenset("mwMW%@")
 _MORE = "…"
+_NAME_LETTERS, _IN_NAMES = 6, frozenset(".-_")
 _WORD_LETTER_PIXELS = 7
 """Of a letter with some to spare: what lacks a pixel breaks."""
 _NAMED_WIDTHS: Mapping[str, int] = {"small": 75, "medium": 200, "large": 400}
@@ -157,7 +158,7 @@ def _letter_pixels(letter: str) -> float:
 def fitted(text: str, width: int | str | None) -> str:
     """Return what of a text has room in its column, with "…" for the rest: a grid says of none.
 
-    It ends behind a word, and within one where that alone has no room.
+    It ends behind a word, and within one where that alone has no room, or is the name of something.
 
     Args:
         text: The text.
@@ -180,8 +181,14 @@ def _line_end(text: str, room: float) -> int:
         room -= _letter_pixels(letter)
         if room < 0:
             blank = text.rfind(" ", 0, at + 1)
-            return blank if blank > 0 else at
+            return blank if blank > 0 and not _is_told(text[blank + 1 :], at - blank - 1) else at
     return len(text)
+
+
+def _is_told(rest: str, seen: int) -> bool:
+    """Return whether the first letters of a word are worth more than an empty place: a name's."""
+    word = rest.partition(" ")[0]
+    return seen >= _NAME_LETTERS and not _IN_NAMES.isdisjoint(word.rstrip(".,;:"))
 
 
 def word_width(texts: Iterable[str | None], *, least: int, most: int = 200) -> int:

@@ -250,6 +250,8 @@ def search(key: str, placeholder: str) -> str:
         placeholder=placeholder,
         icon=":material/search:",
         live=True,
+        # The placeholder says it to who sees it.
+        label_visibility="collapsed",
     )
     return typed or ""
 

@@ -118,46 +118,50 @@ def show(
     for name, (page, parameter) in opens.items():
         if (clicked := st.session_state.get(f"{key}-{name}")) is not None:
             leave(routes.href(page, view, {parameter: clicked["label"]}))
-    if view.is_phone:
-        shown = shown.head(most_cards)
-        made = cards(shown, columns, view)
-        items.draw(made[:_CARDS], view=view, key=f"{key}-cards", alt=alt)
-        if more := made[_CARDS:]:
-            with st.expander(f"{len(more)} more {noun}"):
-                items.draw(more, view=view, key=f"{key}-more", alt=alt)
-    else:
-        st.dataframe(
-            styled(shown, columns, view),
-            key=key,
-            column_config={
-                name: _config(column, f"{key}-{name}") for name, column in columns.items()
-            },
-            hide_index=True,
-            placeholder=UNKNOWN,
-            row_height=ROW_PIXELS,
-            height=ROW_PIXELS * min(max(1, shown.height), rows_shown) + ROW_PIXELS + 3,
-            alt=alt,
-        )
-    total = max(total or 0, frame.height)
-    with st.container(
-        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-    ):
+    with st.container(gap="xxsmall"):
+        if view.is_phone:
+            shown = shown.head(most_cards)
+            _show_cards(cards(shown, columns, view), view=view, key=key, alt=alt, noun=noun)
+        else:
+            st.dataframe(
+                styled(shown, columns, view),
+                key=key,
+                column_config={
+                    name: _config(column, f"{key}-{name}") for name, column in columns.items()
+                },
+                hide_index=True,
+                placeholder=UNKNOWN,
+                row_height=ROW_PIXELS,
+                height=ROW_PIXELS * min(max(1, shown.height), rows_shown) + ROW_PIXELS + 3,
+                alt=alt,
+            )
+        total = max(total or 0, frame.height)
         of = "" if total == shown.height else f" of {exact(total)}"
         # A single row needs no number.
         said = [] if total == 1 else [f"{exact(shown.height)}{of} {noun}"]
-        st.caption(". ".join([*said, *([sums] if sums else [])]), width="content")
-        st.download_button(
-            "CSV",
-            lambda: csv(frame if every is None else every(), {**columns, **(in_file or {})}),
-            file_name=file_name(key, view),
-            mime="text/csv",
-            key=f"{key}-csv",
-            help=f"{alt}: all rows, with the columns of this table.",
-            type="tertiary",
-            icon=":material/download:",
-            on_click="ignore",
-            disabled=frame.is_empty(),
-        )
+        with st.container(
+            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        ):
+            st.caption(". ".join([*said, *([sums] if sums else [])]), width="content")
+            st.download_button(
+                "CSV",
+                lambda: csv(frame if every is None else every(), {**columns, **(in_file or {})}),
+                file_name=file_name(key, view),
+                mime="text/csv",
+                key=f"{key}-csv",
+                help=f"{alt}: all rows, with the columns of this table.",
+                type="tertiary",
+                icon=":material/download:",
+                on_click="ignore",
+                disabled=frame.is_empty(),
+            )
+
+
+def _show_cards(made: Sequence[items.Item], *, view: View, key: str, alt: str, noun: str) -> None:
+    items.draw(made[:_CARDS], view=view, key=f"{key}-cards", alt=alt)
+    if more := made[_CARDS:]:
+        with st.expander(f"{len(more)} more {noun}"):
+            items.draw(more, view=view, key=f"{key}-more", alt=alt)
 
 
 _FORMULA = r"^[=+\-@\t\r]"

@@ -38,6 +38,33 @@ def listed(test: AppTest) -> list[dict[str, Any]]:
     ]
 
 
+def sentences(test: AppTest) -> dict[str, dict[str, str]]:
+    """Return the paragraphs with links on a page, each with the addresses by their labels."""
+    found = {}
+    for element in test.get("bidi_component"):
+        parts = json.loads(element.proto.json).get("parts", ())
+        said = "".join(part if isinstance(part, str) else part["label"] for part in parts)
+        found[said] = {part["label"]: part["href"] for part in parts if not isinstance(part, str)}
+    return found
+
+
+def test_overview_lists_what_changed_and_says_how_many_alerts_began(
+    open_page: Open, alarmed: Path
+) -> None:
+    test = open_page(alarmed, range="6h")
+    calm(test)
+    changes = next(one.value for one in test.dataframe if "detail" in one.value)
+    assert changes["at"].is_monotonic_decreasing
+    assert not changes["what"].str.contains("lert").any(), "alerts are on their page"
+    store = store_of(alarmed)
+    fired = sum(one.fired_at is not None for one in store.alerts().values())
+    store.close()
+    (links,) = (
+        of for said, of in sentences(test).items() if said == f"{fired} alerts began: Alerts"
+    )
+    assert "range=6h" in links["Alerts"] and links["Alerts"].startswith("./alerts?cluster=")
+
+
 def test_alerts_are_grouped_by_cause(open_page: Open, alarmed: Path) -> None:
     test = open_page(alarmed, "alerts")
     calm(test)

@@ -45,7 +45,7 @@ def test_a_topic_lists_its_own_changes_in_its_own_words(open_page: Open, filled:
     (changes,) = (
         one.value
         for one in open_page(filled, "topic", topic="payments").dataframe
-        if {"observed_at", "what"} <= set(one.value.columns)
+        if {"at", "what"} <= set(one.value.columns)
     )
     assert changes["what"].to_list() == ["leaders moved: broker 2 → broker 1"]
     assert changes["detail"].to_list() == ["partitions of payments, and of 1 other topic"]

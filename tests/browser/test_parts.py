@@ -136,6 +136,25 @@ def test_what_to_act_on_has_its_step_in_two_or_three_lines_and_all_of_it_when_op
     watched.check()
 
 
+def test_a_click_beside_the_links_of_a_row_opens_it_unless_it_selects_a_text(
+    watched: Watched,
+) -> None:
+    watched.go("/?paused=true")
+    row = watched.page.locator("ul.items").first.locator("li.item").first
+    row.locator(".why").click()
+    row.locator("> .more").wait_for()
+    row.locator(".why").click()
+    row.locator("> .more").wait_for(state="hidden")
+    box = row.locator(".why").bounding_box()
+    assert box is not None
+    watched.page.mouse.move(box["x"] + 5, box["y"] + 8)
+    watched.page.mouse.down()
+    watched.page.mouse.move(box["x"] + 100, box["y"] + 8, steps=5)
+    watched.page.mouse.up()
+    assert row.locator("> .more").is_hidden(), "the text stays selected"
+    watched.check()
+
+
 def test_deadlines_stand_below_each_other_and_a_row_without_a_step_has_one_line(
     watched: Watched,
 ) -> None:

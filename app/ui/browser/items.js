@@ -1,24 +1,9 @@
-// Texts of others are set as text, never as HTML. Rows are kept by their id from one refresh to
+// Texts are set by link.js, which stands before this. Rows are kept by their id from one refresh to
 // the next, so that what the viewer has unfolded or focused stays so.
-const element = (kind, name, text) => {
-  const made = document.createElement(kind);
-  if (name) made.className = name;
-  if (text) made.textContent = text;
-  return made;
-};
-
-const link = (target) => {
-  const made = element("a", "", target.label);
-  made.href = target.href;
-  made.addEventListener("click", (event) => {
-    // A new tab or window is the browser's business; the same tab keeps the session.
-    if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    event.preventDefault();
-    // One entry of the history, as leave.js says.
-    window.history.pushState({}, "", made.href);
-    window.dispatchEvent(new PopStateEvent("popstate"));
-  });
-  return made;
+const selects = (row) => {
+  const root = row.getRootNode();
+  // Not every browser tells of a selection in a shadow tree there.
+  return (root.getSelection?.() ?? document.getSelection())?.type === "Range";
 };
 
 const row = (item, isOpen, isLine) => {
@@ -55,7 +40,11 @@ const row = (item, isOpen, isLine) => {
     made.classList.toggle("open", is);
     toggle.setAttribute("aria-expanded", String(is));
   };
-  toggle.addEventListener("click", () => unfold(!made.classList.contains("open")));
+  made.addEventListener("click", (event) => {
+    // A link leads elsewhere, and who selects a text keeps it.
+    if (event.target.closest("a") || selects(made)) return;
+    unfold(!made.classList.contains("open"));
+  });
   unfold(isOpen);
   aside.before(toggle);
   return made;

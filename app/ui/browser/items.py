@@ -1,6 +1,7 @@
 """A list of what needs somebody: a row each, with real links and folded detail.
 
-On a phone each row is a card. A click stays in the session; ctrl-click opens a new tab.
+On a phone each row is a card. A click on a link stays in the session, ctrl-click opens a new
+tab; elsewhere on a row it opens what is folded.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from app.data.context import View
 from app.style.format import unbroken
 from app.style.theme import BadgeStyle
 from app.ui import routes
+from config.visible import visible
 
 _FOLDER = Path(__file__).parent
 _component = st.components.v2.component(
     "headroom.items",
     html='<div class="frame"><ul class="items"></ul></div>',
     css=(_FOLDER / "items.css").read_text(),
-    js=(_FOLDER / "items.js").read_text(),
+    js=(_FOLDER / "link.js").read_text() + (_FOLDER / "items.js").read_text(),
 )
 
 
@@ -105,13 +107,17 @@ def _as_data(item: Item, view: View) -> dict[str, Any]:
         "until": unbroken(item.until),
         "is_far": item.is_far,
         "step": item.step,
-        "link": None if item.link is None else _as_link(item.link, view),
-        "links": [_as_link(one, view) for one in item.links],
+        "link": None if item.link is None else as_link(item.link, view),
+        "links": [as_link(one, view) for one in item.links],
         "more_label": item.more_label,
         "more": list(item.more),
         "is_chosen": item.is_chosen,
     }
 
 
-def _as_link(target: Target, view: View) -> dict[str, Any]:
-    return {"label": target.label, "href": routes.href(target.page, view, target.parameters)}
+def as_link(target: Target, view: View) -> dict[str, str]:
+    """Return a link as the scripts in the browser take it."""
+    return {
+        "label": visible(target.label),
+        "href": routes.href(target.page, view, target.parameters),
+    }

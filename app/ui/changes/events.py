@@ -6,10 +6,9 @@ This is the one place that turns rows into events; ``app.style.charts.marks`` dr
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -30,9 +29,8 @@ from alerting.rules.lifecycle import Alert
 from alerting.rules.model import AlertSeverity
 from app.data.history import TIME
 from app.style.charts.base import ChartEvent
-from app.style.format import clock, count, duration
+from app.style.format import count, duration
 from app.ui.changes import controller
-from app.ui.incidents import mended_at
 from lake import deploy_marks
 
 STANDS_AFTER = timedelta(minutes=5)
@@ -62,7 +60,9 @@ class Event:
     Attributes:
         what: In a few words, with the name of what it happened to.
         is_loss: Something was lost by it: its mark is red.
-        is_undone: It did not last: a short list has others first, but for losses.
+        many: What a list says of several that happen together, behind their number; empty: each
+            has a line of its own.
+        name: What it happened to, as such a line names it.
     """
 
     at: datetime
@@ -70,13 +70,8 @@ class Event:
     what: str
     detail: str = ""
     is_loss: bool = False
-    is_undone: bool = False
-
-    @property
-    def sentence(self) -> str:
-        """What happened, with the detail: a line of a list."""
-        said = f"{self.what}: {self.detail}" if self.detail else self.what
-        return said[:1].upper() + said[1:] if self.sort in _BEGIN_WITH_WORDS else said
+    many: str = ""
+    name: str = ""
 
 
 _SORTS: dict[str, Sort] = {
@@ -104,8 +99,25 @@ MOVES: Mapping[str, str] = {
     ISR_EXPANDED: "in sync",
 }
 """Kinds about partitions of several topics, which ``topics`` names; the words of many at once."""
-_BEGIN_WITH_WORDS = (Sort.BROKERS, Sort.LEADERS, Sort.SETTINGS, Sort.SCHEMAS, Sort.DEPLOYS)
+_MANY: Mapping[str, str] = {
+    BROKER_MISSING: "brokers are missing",
+    BROKER_BACK: "brokers are back",
+    "broker added": "brokers added",
+    "broker unregistered": "brokers unregistered",
+    LEADERS_MOVED: "moves of leaders",
+    ISR_SHRUNK: "brokers out of sync",
+    ISR_EXPANDED: "brokers in sync",
+    "unclean election": "unclean elections",
+    "log truncated": "logs truncated",
+    "topic created": "topics appeared",
+    "topic deleted": "topics disappeared",
+    "topic recreated": "topics created anew",
+    "partitions added": "topics got more partitions",
+}
+"""What several of a kind are called; of others the kind says it, and each deploy is one."""
 _LOSSES = (BROKER_MISSING, "unclean election", "log truncated")
+_COUNTED = ("topic created", "topic deleted", "topic recreated")
+"""Kinds whose phrase leaves out how many partitions there are."""
 _SAID_BY_WORDS = ("before", "after")
 
 
@@ -142,18 +154,52 @@ def _of_change(row: Mapping[str, Any]) -> Event:
     is_schema = kind.startswith(("schema ", "registry "))
     sort = _SORTS.get(kind, Sort.SCHEMAS if is_schema else Sort.SETTINGS)
     parts = [row["detail"]]
-    if kind not in _SORTS:
-        parts.insert(0, " → ".join(str(row[name]) for name in _SAID_BY_WORDS if row[name]))
+    course = " → ".join(str(row[name]) for name in _SAID_BY_WORDS if row[name])
+    if kind not in _SORTS or kind in _COUNTED:
+        parts.insert(0, course)
     if kind == CONTROLLER_CHANGED and row["before"]:
         parts.insert(0, f"from {row['before']}")
     if sort is Sort.DEPLOYS:
         parts = [row["group"], row["topic"], row["detail"]]
+    what = event_phrase(row)
+    # Of several of these a name alone does not say what changed.
+    told = {LEADERS_MOVED: course, "partitions added": what}.get(kind)
     return Event(
         at=row["observed_at"],
         sort=sort,
-        what=event_phrase(row),
+        what=what,
         detail=", ".join(part for part in parts if part),
         is_loss=kind in _LOSSES,
+        many="" if sort is Sort.DEPLOYS else _MANY.get(kind) or kind.replace("changed", "changes"),
+        name=told or str(row["subject"] or ""),
+    )
+
+
+def together(events: Iterable[Event]) -> list[Event]:
+    """Return events, the newest first; those that are alike and of one minute are one."""
+    found: dict[tuple[object, ...], list[Event]] = {}
+    for number, one in enumerate(sorted(events, key=lambda one: one.at, reverse=True)):
+        minute = int(one.at.timestamp() // 60)
+        found.setdefault((one.many, minute) if one.many else (number,), []).append(one)
+    return [alike[0] if len(alike) == 1 else _of_several(alike) for alike in found.values()]
+
+
+def _of_several(alike: Sequence[Event]) -> Event:
+    newest = alike[0]
+    is_loss = any(one.is_loss for one in alike)
+    if len({one.name for one in alike}) == 1:
+        details = dict.fromkeys(one.detail for one in reversed(alike) if one.detail)
+        return replace(newest, detail="; ".join(details), is_loss=is_loss)
+    of_each: dict[str, list[str]] = {}
+    for one in sorted(alike, key=lambda one: one.name):
+        of_each.setdefault(one.name, []).extend([one.detail] if one.detail else [])
+    said = [f"{name} ({'; '.join(of)})" if of else name for name, of in of_each.items()]
+    return replace(
+        newest,
+        what=f"{len(of_each)} {newest.many}",
+        detail=", ".join(said),
+        is_loss=is_loss,
+        name="",
     )
 
 
@@ -228,32 +274,17 @@ def of_alerts(alerts: Iterable[Alert], name: str) -> list[Event]:
     ]
 
 
-def of_causes(
-    causes: Iterable[Alert], since: datetime, *, zone: tzinfo, now: datetime
-) -> list[Event]:
-    """Return the causes that fired or ended after a moment, by what they fired for."""
-    return [
-        _of_cause(as_it_was(one), since, zone, now)
-        for one in causes
-        if one.fired_at is not None
-        and max(one.fired_at, one.resolved_at or 0.0) >= since.timestamp()
-    ]
-
-
-def _of_cause(one: Alert, since: datetime, zone: tzinfo, now: datetime) -> Event:
-    began, detail = datetime.fromtimestamp(one.began_at, UTC), ""
-    at = began
-    if one.resolved_at is not None:
-        ended = datetime.fromtimestamp(one.resolved_at, UTC)
-        at = began if began >= since else ended
-        lasted = duration((mended_at(one) or one.resolved_at) - one.began_at)
-        detail = f"lasted {lasted}, alert over at {clock(ended, zone, now=now)}"
-    return Event(
-        at=at,
-        sort=Sort.ALERTS,
-        what=f"Alert: {one.what}",
-        detail=detail,
-        is_loss=one.severity is AlertSeverity.CRITICAL,
+def began_and_ended(alerts: Iterable[Alert], since: datetime) -> str:
+    """Say how many alerts fired and ended after a moment: ``9 alerts began, 2 ended``."""
+    fired = [one for one in alerts if one.fired_at is not None]
+    begun = sum(1 for one in fired if (one.fired_at or 0.0) >= since.timestamp())
+    ended = sum(1 for one in fired if (one.resolved_at or 0.0) >= since.timestamp())
+    if not ended:
+        return f"{count(begun, 'alert')} began" if begun else ""
+    return (
+        f"{count(begun, 'alert')} began, {ended} ended"
+        if begun
+        else f"{count(ended, 'alert')} ended"
     )
 
 
@@ -316,7 +347,6 @@ def _of_undone(began: datetime, name: str, first: int, over: int, ended: datetim
         what=what,
         detail=detail,
         is_loss=over == 0,
-        is_undone=True,
     )
 
 
@@ -324,37 +354,20 @@ def _of_member_change(
     at: datetime, name: str, before: int, after: int, *, is_advised: bool
 ) -> Event:
     if before == 0:
-        what = f"{name} started with {count(after, 'member')}"
+        what, many = f"{name} started with {count(after, 'member')}", "groups started"
     elif after == 0:
-        what = f"{name} stopped: {count(before, 'member')} left"
+        what, many = f"{name} stopped: {count(before, 'member')} left", "groups stopped"
     else:
-        what = f"{name} went from {before} to {count(after, 'member')}"
+        what, many = f"{name} went from {before} to {count(after, 'member')}", ""
     return Event(
         at=at,
         sort=Sort.ADVICE if is_advised else Sort.REBALANCES,
         what=what,
         detail="as advised" if is_advised else "",
         is_loss=after == 0,
+        many="" if is_advised else many,
+        name=name,
     )
-
-
-def foremost(events: Sequence[Event], limit: int) -> tuple[list[Event], str]:
-    """Return the events that a short list has, the newest first, and what it leaves out.
-
-    What happened to brokers is left out last, before it what was lost and what fired; what was
-    undone is left out first.
-    """
-    newest = sorted(events, key=lambda one: one.at, reverse=True)
-    ranked = sorted(newest, key=_rank)
-    rest = Counter(one.sort for one in ranked[limit:])
-    said = ", ".join(f"{sort.value.lower()} {number}" for sort, number in rest.most_common())
-    left_out = f"{rest.total()} more: {said}" if rest else ""
-    return sorted(ranked[:limit], key=lambda one: one.at, reverse=True), left_out
-
-
-def _rank(one: Event) -> int:
-    ranks = (one.sort is Sort.BROKERS, one.is_loss, one.sort is Sort.ALERTS, not one.is_undone)
-    return ranks.index(True) if True in ranks else len(ranks)
 
 
 def of_advice(at: datetime, what: str) -> Event:

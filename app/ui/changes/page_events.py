@@ -9,11 +9,10 @@ import polars as pl
 import streamlit as st
 
 from alerting.errors import AlertingError
-from alerting.rules.lifecycle import Alert
 from app.data import alert_history, history_queries, present, queries
 from app.data.context import View
 from app.data.time_range import RANGES
-from app.ui import components, incidents, present_incidents
+from app.ui import components
 from app.ui.advice import advice_history
 from app.ui.changes import events, relevant
 from app.ui.changes.events import Event
@@ -57,13 +56,11 @@ def of_topic(view: View, topic: str) -> list[Event]:
 
 
 def of_last_hour(view: View) -> list[Event]:
-    """Return what changed in the cluster in the last hour, what fired and what ended."""
+    """Return what changed in the cluster in the last hour."""
     found: list[Event] = []
-    since = _LAST_HOUR.start(view.now)
     with components.guarded():
+        since = _LAST_HOUR.start(view.now)
         found += events.of_changes(queries.changes_between(view, since, view.now))
-    with components.guarded():
-        found += events.of_causes(_causes(view), since, zone=view.zone, now=view.now)
     with components.guarded():
         members = present.rows(view, RECENT_CHANGES)
         advised = _advised(view, members["name"].unique().to_list())
@@ -71,14 +68,13 @@ def of_last_hour(view: View) -> list[Event]:
     return found
 
 
-def _causes(view: View) -> Sequence[Alert]:
-    """Return the causes of the last hour; without a service that keeps alerts, what is open."""
+def alerts_of_last_hour(view: View) -> str:
+    """Say how many alerts began and ended in the last hour; nothing where none, or not known."""
     try:
-        fired = alert_history.overlapping(view, _LAST_HOUR)
+        alerts = alert_history.overlapping(view, _LAST_HOUR) or ()
     except AlertingError:
-        fired = None  # the page Alerts says so
-    found = present_incidents.here(view) if fired is None else incidents.incidents(fired)
-    return [one.cause for one in found]
+        return ""  # the page Alerts says so
+    return events.began_and_ended(alerts, _LAST_HOUR.start(view.now))
 
 
 def _advised(view: View, groups: Sequence[str]) -> dict[str, tuple[int, datetime]]:

@@ -9,7 +9,7 @@ from app.data import alert_store
 from app.data.context import current
 from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.columns import line_width, room_left
-from app.style.format import BRIEFLY, age, count, escape, thin
+from app.style.format import BRIEFLY, age, escape, thin
 from app.ui import (
     alert_forms,
     alert_list,
@@ -112,6 +112,7 @@ if found or past:
             bind="query-params",
             persist_state="session",
             placeholder="every severity",
+            label_visibility="collapsed",
         )
     shown, past = (
         view_model.matching(some, search=wanted, severities=severities) for some in (found, past)
@@ -159,27 +160,27 @@ columns = {
     "rule": Column("rule", width=170),
     "id": Column("id", help="python -m alerting ack ID acknowledges it.", width=90),
 }
-if open_now:
-    with st.expander(f"All as a table, symptoms included: {view_model.states(open_now)}"):
-        tables.show(
-            alert_list.alert_rows(
-                sorted(open_now, key=lambda alert: alert.is_inhibited),
-                view.now,
-                acknowledged=acknowledged,
-                silenced=silenced,
-                causes=causes,
-            ),
-            columns,
-            view=view,
-            key="alerts-table",
-            alt="Alerts that fire or are pending, with severity, age, reason and next step",
-            noun="alerts",
-        )
-
 open_alerts = [alert for alert in firing if not alert.is_inhibited and alert.id not in acknowledged]
-if open_alerts and view.viewer.operates:
-    with st.expander("Acknowledge an alert: it is not repeated, and its end is notified"):
-        alert_forms.acknowledge(view, open_alerts)
+with st.container(gap="xsmall"):
+    if open_now:
+        with st.expander(f"As a table, symptoms included: {view_model.states(open_now)}"):
+            tables.show(
+                alert_list.alert_rows(
+                    sorted(open_now, key=lambda alert: alert.is_inhibited),
+                    view.now,
+                    acknowledged=acknowledged,
+                    silenced=silenced,
+                    causes=causes,
+                ),
+                columns,
+                view=view,
+                key="alerts-table",
+                alt="Alerts that fire or are pending, with severity, age, reason and next step",
+                noun="alerts",
+            )
+    if open_alerts and view.viewer.operates:
+        with st.expander("Acknowledge an alert: it is not repeated, and its end is notified"):
+            alert_forms.acknowledge(view, open_alerts)
 
 with components.section(
     "History",
@@ -218,7 +219,7 @@ with components.section(
                 st.caption(f"{LISTED} of {len(over)} causes; the table below has all alerts")
         if cut := alert_list.cut_note(is_cut=store.is_cut):
             st.caption(cut)
-        with st.expander(f"{count(len(history), 'alert')} as a table"):
+        with st.expander(f"As a table: {view_model.fired(history, view)}"):
             tables.show(
                 alert_list.alert_rows(map(as_it_was, history), view.now, causes=causes),
                 {
@@ -281,5 +282,6 @@ if view.viewer.sees_all:
                 alt="Targets with messages sent, waiting and given up",
                 noun="targets",
             )
-routes.link(routes.SILENCES, "Silences", icon=":material/notifications_paused:")
-routes.link(routes.RULES, "Rules", icon=":material/rule:")
+with st.container(horizontal=True, gap="medium"):
+    routes.link(routes.SILENCES, "Silences", icon=":material/notifications_paused:")
+    routes.link(routes.RULES, "Rules", icon=":material/rule:")

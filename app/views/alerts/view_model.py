@@ -10,6 +10,7 @@ from app.data.context import View
 from app.style.format import count
 from app.ui.incident_list import numbers
 from app.ui.incidents import Incident
+from app.ui.symptoms import each_once
 
 HISTORY = "history"
 """The anchor of the history on the page."""
@@ -71,12 +72,23 @@ def counts(alerts: Sequence[Alert], causes: int, silenced: int, rules: str) -> s
     """
     said = states(alerts)
     parts = [
-        f"{said[0].upper()}{said[1:]}"
-        + (f", folded under {count(causes, 'cause')}" if alerts else ""),
+        f"{said[0].upper()}{said[1:]}" + (f" under {count(causes, 'cause')}" if alerts else ""),
         *([f"{count(silenced, 'alert')} silenced"] if silenced else []),
         *([rules] if rules else []),
     ]
     return f"{'; '.join(parts)}."
+
+
+def fired(history: Sequence[Alert], view: View) -> str:
+    """Say how many alerts fired in the chosen time, and how many of them still do."""
+    firing = len(each_once(one for one in history if one.state is not State.RESOLVED))
+    still = f", {firing} of them firing now" if firing else ""
+    return f"{count(len(history), 'alert')} that fired in {_time(view)}{still}"
+
+
+def _time(view: View) -> str:
+    # A range that was chosen by its ends has no name.
+    return f"the last {view.range.label}" if view.range.label else "the chosen time"
 
 
 def history_link(past: Sequence[Incident], view: View) -> str:
@@ -88,6 +100,4 @@ def history_link(past: Sequence[Incident], view: View) -> str:
     """
     if not past or view.is_phone:
         return ""
-    # A range that was chosen by its ends has no name.
-    time = f"last {view.range.label}" if view.range.label else "chosen time"
-    return f"[History: {count(len(past), 'cause')} in the {time} ↓](#{HISTORY})"
+    return f"[History: {count(len(past), 'cause')} in {_time(view)} ↓](#{HISTORY})"

@@ -10,7 +10,7 @@ from app.data.context import current
 from app.style.charts.heatmaps import stacked_bars
 from app.style.format import clock, escape, exact, size
 from app.ui import components, partition_risk, routes, tables, topic_list
-from app.ui.changes import cluster_changes, events, page_events
+from app.ui.changes import change_list, events, page_events
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.brokers import leadership, metrics, view_model
@@ -334,10 +334,14 @@ with components.section(
                     noun="settings",
                     rows_shown=8,
                 )
+        if none := view_model.without_entries(settings):
+            st.caption(none)
         for kind, title in view_model.KINDS.items():
             found, reason = view_model.listed(settings, kind), view_model.unknown(settings, kind)
             if kind not in settings["kind"]:  # these brokers do not offer it, or it is switched off
                 st.caption(f"{title}: not read")
+                continue
+            if found.is_empty() and not reason:
                 continue
             with st.expander(f"{title}: {'unknown' if reason else exact(found.height)}"):
                 if reason:
@@ -356,9 +360,9 @@ with components.section(
                     )
 
 with components.section("What changed", is_folded=view.is_phone):
-    cluster_changes.draw(
+    change_list.draw(
         view,
-        queries.cluster_events(view),
+        events.of_changes(queries.cluster_events(view)),
         key="brokers-changes",
-        nothing="Nothing was seen to change",
+        nothing=f"Nothing was seen to change {view.period}.",
     )

@@ -377,6 +377,17 @@ def unknown(settings: pl.DataFrame, kind: str) -> str | None:
     return reasons[0] if reasons else None
 
 
+def without_entries(settings: pl.DataFrame) -> str:
+    """Say of which kinds there is nothing: ``No client quotas, ACLs.``; nothing where of all."""
+    read = settings["kind"].unique().to_list()
+    none = [
+        title if title.startswith(("ACL", "SCRAM")) else f"{title[0].lower()}{title[1:]}"
+        for kind, title in KINDS.items()
+        if kind in read and not unknown(settings, kind) and listed(settings, kind).is_empty()
+    ]
+    return f"No {', '.join(none)}." if none else ""
+
+
 def _of_kind(settings: pl.DataFrame, kind: str) -> Iterator[tuple[str, dict[str, str]]]:
     rows = settings.filter(pl.col("kind") == kind, pl.col("subject").is_not_null())
     for subject, entries in rows.select("subject", "settings").iter_rows():

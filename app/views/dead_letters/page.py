@@ -56,12 +56,16 @@ with components.guarded():
 stopped = [name for name, source in sources.items() if source.is_stopped]
 components.headline(*map(escape, view_model.sentence(rows, stopped)))
 
+redrive_width = columns.word_width(table["redrive_group"], least=98, most=130)
+name_width = columns.word_width(table["name"], least=110, most=158)
+mostly_width = columns.line_width(table["mostly"], least=150, most=204)
+left = columns.room_left([name_width, 74, 90, mostly_width, 84, 94, redrive_width, 76, 66])
 tables.show(
     table,
     {
         "name": Column(
             "topic",
-            width=columns.word_width(table["name"], least=110, most=158),
+            width=name_width,
             opens=(routes.DEAD_LETTERS, "name"),
         ),
         "arrival_per_second": Column(
@@ -80,7 +84,7 @@ tables.show(
             "mostly (newest sample)",
             help="The most frequent exception in the headers that were sampled last, and its share "
             "of the records that name one. Why, below, counts what arrived in the chosen range.",
-            width=columns.line_width(table["mostly"], least=150, most=204),
+            width=mostly_width,
         ),
         "left_seconds": Column(
             "deleted in",
@@ -98,7 +102,7 @@ tables.show(
         "redrive_group": Column(
             "redrive group",
             unknown="nobody",
-            width=columns.word_width(table["redrive_group"], least=98),
+            width=redrive_width,
         ),
         "retained": Column("retained", "count", width=76, help="Log end minus log start."),
         "oldest_seconds": Column(
@@ -107,14 +111,13 @@ tables.show(
             width=66,
             help="Age of the oldest one that nobody has redriven; a dash where nothing waits.",
         ),
-        "origin": Column("origin", width=columns.word_width(table["origin"], least=84)),
-        "found_by": Column("found by"),
-        "source": Column("source"),
+        "origin": Column("origin", width=left),
     },
     view=view,
     key="letters-table",
     alt="Dead-letter topics with depths, arrivals, reasons and who redrives them",
     noun="topics",
+    in_file={"found_by": Column("found by"), "source": Column("source")},
 )
 
 names = table["name"].to_list()
@@ -287,17 +290,17 @@ with (
         tables.show(
             records,
             {
-                "which": Column("record", width=64),
-                "at": Column("timestamp", "time", width=96),
-                "partition": Column("partition", "count", width=72),
-                "offset": Column("offset", "count", width=72),
-                "reason": Column("exception", width=190),
-                "origin": Column("from"),
+                "which": Column("record", width=60),
+                "at": Column("timestamp", "time", width=90),
+                "partition": Column("partition", "count", width=66),
+                "offset": Column("offset", "count", width=66),
+                "reason": Column("exception", width=146),
             },
             view=view,
             key="letters-records",
             alt=f"The newest and the oldest sampled record of {row['name']}",
             noun="records",
+            in_file={"class": Column("class"), "origin": Column("from")},
         )
         first = records.row(0, named=True)
         with st.expander(f"Look at the {first['which']} record's headers"):

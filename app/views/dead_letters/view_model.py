@@ -340,7 +340,8 @@ def record_rows(row: dict[str, Any]) -> pl.DataFrame:
                     "at": None if at is None else datetime.fromisoformat(at),
                     "partition": int(known["partition"]),
                     "offset": int(known["offset"]),
-                    "reason": known.get("reason"),
+                    "reason": short_class(known["reason"]) if known.get("reason") else None,
+                    "class": known.get("reason"),
                     "origin": known.get("origin"),
                 }
             )
@@ -354,6 +355,7 @@ _RECORDS = pl.Schema(
         "partition": pl.Int64(),
         "offset": pl.Int64(),
         "reason": pl.String(),
+        "class": pl.String(),
         "origin": pl.String(),
     }
 )

@@ -11,6 +11,7 @@ import polars as pl
 from alerting.inputs.facts import at_newest_poll
 from app.data import queries, recent_samples
 from app.data.context import View
+from app.style.columns import room_left
 from app.ui import components, tables
 from app.ui.tables import Column
 from app.views.group import view_model
@@ -97,15 +98,19 @@ def draw_rebalances(view: View, group: str, rebalances: pl.DataFrame) -> None:
             tables.show(
                 rebalances.sort("rebalanced_at", "generation", descending=True),
                 {
-                    "rebalanced_at": Column("at", "time", width=110),
-                    "members_before": Column("members before", "count", width=110),
+                    "rebalanced_at": Column("at", "time", width=102),
+                    "members_before": Column("members before", "count", width=112),
                     "members": Column("after", "count", width=60),
-                    "reason": Column("what changed", width=520),
-                    "generation": Column("generation", "count"),
-                    "protocol": Column("assignor", unknown="the broker's"),
-                    "session_timeout_seconds": Column("session time-out", "duration", unknown=""),
+                    "reason": Column(
+                        "what changed", width=room_left([102, 112, 60, 84, 130, 120, 132])
+                    ),
+                    "generation": Column("generation", "count", width=84),
+                    "protocol": Column("assignor", unknown="the broker's", width=130),
+                    "session_timeout_seconds": Column(
+                        "session time-out", "duration", unknown="", width=120
+                    ),
                     "rebalance_timeout_seconds": Column(
-                        "rebalance time-out", "duration", unknown=""
+                        "rebalance time-out", "duration", unknown="", width=132
                     ),
                 },
                 view=view,

@@ -9,6 +9,7 @@ import polars as pl
 import streamlit as st
 
 from app.data.context import View
+from app.style.columns import room_left, word_width
 from app.style.format import clock, escape
 from app.ui import components, routes, tables
 from app.ui.group_badges import BADGE_STYLES
@@ -30,46 +31,60 @@ def draw(view: View, row: Mapping[str, Any], offsets: pl.DataFrame, decided: pl.
     with components.section("Partitions", is_folded=view.is_phone):
         table = with_brief_reasons(view_model.partition_rows(decided, offsets, view.now))
         columns = {
-            "topic": Column("topic", pinned=True, opens=(routes.TOPIC, "topic")),
-            "partition": Column("partition", "count"),
-            "label": Column(
-                "status", "status", badge_styles=list(BADGE_STYLES.values()), width=125
+            "topic": Column(
+                "topic",
+                pinned=True,
+                opens=(routes.TOPIC, "topic"),
+                width=word_width(table["topic"], least=100, most=160),
             ),
-            "lag": Column("lag", "count"),
-            "time_lag_seconds": Column("time lag", "duration"),
-            "committed": Column("committed", "count"),
-            "log_end": Column("log end", "count"),
+            "partition": Column("partition", "count", width=68),
+            "label": Column(
+                "status", "status", badge_styles=list(BADGE_STYLES.values()), width=112
+            ),
+            "lag": Column("lag", "count", width=64),
+            "time_lag_seconds": Column("time lag", "duration", width=72),
+            "committed": Column("committed", "count", width=84),
+            "log_end": Column("log end", "count", width=78),
             "lost_messages": Column(
                 "lost since commit",
                 "count",
+                width=124,
                 help="Messages that retention deleted since the group's last commit here; the "
                 "column why has what it lost in the minutes before.",
             ),
             "commit_age_seconds": Column(
-                "last commit", "duration", help="Time since the group last committed here."
-            ),
-            "commits_per_second": Column(
-                "mean commits",
-                "rate",
-                help="A mean of the last minutes: last commit tells whether they go on.",
+                "last commit",
+                "duration",
+                width=86,
+                help="Time since the group last committed here.",
             ),
             "last_stable": Column(
                 "last stable",
                 "count",
                 unknown="",
+                width=84,
                 help="Where the oldest open transaction begins: who reads committed records stops.",
             ),
-            "open_seconds": Column("open for", "duration", unknown="", help="That transaction."),
-            "member": Column(
-                "member", unknown="nobody" if row["members"] is not None else "unknown"
+            "open_seconds": Column(
+                "open for", "duration", unknown="", width=72, help="That transaction."
             ),
-            "reason": Column("why", unknown="", width="large"),
-            "unknown_reason": Column("what is not known", unknown="", width="large"),
+            "member": Column(
+                "member",
+                unknown="nobody" if row["members"] is not None else "unknown",
+                width=word_width(table["member"], least=72, most=130),
+            ),
         }
-        measured = ("commit_age_seconds", "commits_per_second", "last_stable", "open_seconds")
-        for optional in ("unknown_reason", *measured):
+        for optional in ("commit_age_seconds", "last_stable", "open_seconds"):
             if table[optional].null_count() == table.height:
                 del columns[optional]
+        in_file = {"commits_per_second": Column("mean commits", "rate")}
+        if table["lost_messages"].eq(0).all() and not table["lost_messages"].null_count():
+            in_file["lost_messages"] = columns.pop("lost_messages")
+        sentences = {"reason": "why", "unknown_reason": "what is not known"}
+        told = [name for name in sentences if table[name].null_count() < table.height]
+        left = room_left(column.width for column in columns.values())
+        for name in told:
+            columns[name] = Column(sentences[name], unknown="", width=left // len(told))
         tables.show(
             table,
             columns,
@@ -77,6 +92,7 @@ def draw(view: View, row: Mapping[str, Any], offsets: pl.DataFrame, decided: pl.
             key="group-partitions",
             alt=f"Partitions of {group} with offsets, lag and status, the worst first",
             noun="partitions",
+            in_file=in_file,
         )
         at = view_model.read_earlier(offsets, row)
         when = clock(at, view.zone, now=view.now, to_seconds=True)

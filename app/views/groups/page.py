@@ -65,6 +65,7 @@ with status_filter:
         bind="query-params",
         persist_state="session",
         placeholder="every status",
+        label_visibility="collapsed",
     )
 with kind_filter:
     kinds = sorted(set(rows["kind"].drop_nulls().to_list()))
@@ -75,6 +76,7 @@ with kind_filter:
         bind="query-params",
         persist_state="session",
         placeholder="every kind",
+        label_visibility="collapsed",
     )
 
 found = group_list.filtered(rows, search=wanted, statuses=chosen, kinds=kind)

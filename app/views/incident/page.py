@@ -113,17 +113,6 @@ st.caption(
     + (" It is silenced." if is_quiet else "")
     + (f" Runbook: {escape(cause.runbook)}" if cause.runbook and not is_address else "")
 )
-if cause.state is not State.RESOLVED and alert_store.sees_labels(
-    view.viewer, cause.labels, operating=True
-):
-    with st.container(horizontal=True, gap="small"):
-        if unheeded := view_model.unheeded(incident, store.alerts(), acknowledged):
-            with st.popover("Acknowledge", icon=":material/person_check:"):
-                alert_forms.acknowledge(view, unheeded)
-        with st.popover("Silence", icon=":material/notifications_paused:"):
-            alert_forms.silence(
-                view, active(store.alerts().values()), alert_forms.matchers_of(cause)
-            )
 target = incident_list.subject(cause.labels, cause.page, thin(cause.what))
 parameters = {**target.parameters, "cluster": cluster}
 named = next(iter(target.parameters.values()), target.page.replace("_", " "))
@@ -148,7 +137,17 @@ happened = [*events.of_changes_folded(changes), *events.of_rebalances(rebalances
 found = steps.of_incident(incident, happened, acknowledged)
 start, end = view_model.around(incident, happened, view.now)
 
-with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+    if cause.state is not State.RESOLVED and alert_store.sees_labels(
+        view.viewer, cause.labels, operating=True
+    ):
+        if unheeded := view_model.unheeded(incident, store.alerts(), acknowledged):
+            with st.popover("Acknowledge", icon=":material/person_check:"):
+                alert_forms.acknowledge(view, unheeded)
+        with st.popover("Silence", icon=":material/notifications_paused:"):
+            alert_forms.silence(
+                view, active(store.alerts().values()), alert_forms.matchers_of(cause)
+            )
     routes.link(target.page, f"Open {escape(named)}", parameters, icon=":material/open_in_new:")
     if is_address:
         st.page_link(cause.runbook, label="Runbook", icon=":material/menu_book:")

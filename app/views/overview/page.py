@@ -9,7 +9,7 @@ from app.data import history_queries, present, queries
 from app.data.context import current
 from app.data.history import CLUSTER, History
 from app.style.charts.lines import Line, columns_chart, series_chart
-from app.style.format import clock, count, duration, escape, exact, per_minute, rate, short, thin
+from app.style.format import count, duration, escape, exact, per_minute, rate, short, thin
 from app.ui import (
     components,
     incident_list,
@@ -21,8 +21,8 @@ from app.ui import (
     tables,
 )
 from app.ui.advice import forecast
-from app.ui.browser import items
-from app.ui.changes import deploy_form, events, page_events
+from app.ui.browser import items, prose
+from app.ui.changes import change_list, deploy_form, events, page_events
 from app.ui.group_list import is_late
 from app.ui.tables import Column
 from app.ui.time_axis import end_of, note_of, page_axis
@@ -31,8 +31,6 @@ from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS
 
 FOLDED = 50
 NAMED_SERIES = 5
-CHANGES_SHOWN = 12
-LINKS_SHOWN = 4
 
 view = current()
 groups = cluster = found = None
@@ -115,12 +113,7 @@ with st.container(gap="xxsmall"):
         )
 
     if beside:
-        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            st.caption("Counted above, without a row of its own:", width="content")
-            for group, why in beside[:LINKS_SHOWN]:
-                routes.link(routes.GROUP, escape(thin(f"{group} {why}")), {"group": group})
-            if len(beside) > LINKS_SHOWN:
-                routes.link(routes.GROUPS, f"{len(beside) - LINKS_SHOWN} more on Consumer groups")
+        prose.draw(view_model.counted_above(beside), view=view, key="overview-beside")
 
 whole = History(frame=history_queries.nothing_yet(CLUSTER), step_seconds=60)
 with components.guarded():
@@ -244,21 +237,16 @@ with components.guarded():
         )
 
     with components.section("Changes in the last hour", is_folded=view.is_phone):
-        changed = page_events.of_last_hour(view)
-        if changed:
-            shown, left_out = events.foremost(changed, CHANGES_SHOWN)
-            lines = [
-                f"- :gray[{clock(one.at, view.zone, now=view.now)}]&nbsp; "
-                f"{escape(thin(one.sentence))}"
-                for one in shown
-            ]
-            st.markdown("\n".join([*lines, *([f"- :gray[{left_out}]"] if left_out else [])]))
-        else:
-            components.nothing(
-                "Nothing fired, no group started or stopped, no broker and no topic came or went, "
-                "nothing was deployed or set anew.",
-                icon=":material/check:",
-            )
+        change_list.draw(
+            view,
+            page_events.of_last_hour(view),
+            key="overview-changes",
+            nothing="No group started or stopped, no broker and no topic came or went, nothing "
+            "was deployed or set anew.",
+        )
+        if alerts := page_events.alerts_of_last_hour(view):
+            link = items.Target(label="Alerts", page=routes.ALERTS, parameters={})
+            prose.draw([f"{alerts}: ", link], view=view, key="overview-alerts")
         deploy_form.draw(view)
 
     contributing = forecast.contributors(view)

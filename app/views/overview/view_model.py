@@ -11,13 +11,16 @@ import polars as pl
 from alerting.rules.model import AlertSeverity
 from alerting.status.model import Status
 from app.data.history import TIME
-from app.style.format import count, duration, exact, short
+from app.style.format import count, duration, exact, short, thin
+from app.ui import routes
 from app.ui.alert_list import CATCHING_UP, CRITICAL, INFO, PENDING, RECOVERING, WARNING
+from app.ui.browser.items import Target
 from app.ui.group_list import may_pass, unread
 from app.ui.incident_list import badge_of, needs
 from app.ui.incidents import Incident
 from app.ui.symptoms import counted, symptoms_of
 
+LINKS_SHOWN = 4
 LISTED, MOST = 4, 10
 """Causes that are seen at once: so many at the least, and what is to be acted on up to so many."""
 
@@ -84,11 +87,29 @@ def without_row(found: Sequence[Incident], groups: pl.DataFrame) -> list[tuple[s
     }
     rows = groups.select("group", "status", may_pass().alias("may_pass")).sort("group")
     return [
-        (group, f"{word}: {_without(under.get(group), passes=passes)}")
+        (group, f"{word}, {_without(under.get(group), passes=passes)}")
         for status, word in _NAMED
         for group, passes in rows.filter(status=status.value).select("group", "may_pass").rows()
         if group not in has_row
     ]
+
+
+def counted_above(beside: Sequence[tuple[str, str]]) -> list[str | Target]:
+    """Return the sentence about groups that have no row, with links to them.
+
+    Args:
+        beside: What ``without_row`` returned; one at the least.
+    """
+    clauses: list[list[str | Target]] = [
+        [Target(label=group, page=routes.GROUP, parameters={"group": group}), f" {thin(why)}"]
+        for group, why in beside[:LINKS_SHOWN]
+    ]
+    if (more := len(beside) - LINKS_SHOWN) > 0:
+        clauses.append([Target(label=f"{more} more", page=routes.GROUPS, parameters={})])
+    said: list[str | Target] = ["Counted above, without a row: "]
+    for number, clause in enumerate(clauses):
+        said += [*(["; "] if number else []), *clause]
+    return [*said, "."]
 
 
 def _without(cause: str | None, *, passes: bool) -> str:

@@ -20,11 +20,11 @@ WEEKS = ("last 7 days", "a week earlier", "two weeks earlier")
 MOST_ADVICE = 50
 
 view = current()
-heading, choice = st.columns([3, 1.4], vertical_alignment="center")
-with choice:
-    chosen = st.selectbox(
-        "Week", WEEKS, key="week", bind="query-params", label_visibility="collapsed"
-    )
+heading = st.container()
+choices = st.container(horizontal=True, gap="small", vertical_alignment="center")
+chosen = choices.selectbox(
+    "Week", WEEKS, key="week", bind="query-params", label_visibility="collapsed", width=220
+)
 back = WEEKS.index(chosen)
 start, end = view_model.week(view.now, back)
 parts: dict[str, view_model.Part] = {}
@@ -91,7 +91,7 @@ begin, last = (f"{at.astimezone(view.zone):%-d %b %H:%M}" for at in (start, end)
 sentence, more = view_model.headline(parts, measured)
 with heading:
     components.headline(sentence, escape(f"{view.cluster}, {begin} to {last}. {more}"))
-st.download_button(
+choices.download_button(
     "Download as HTML",
     lambda: view_model.html(
         f"{view.cluster}: the week from {start:%Y-%m-%d} to {end:%Y-%m-%d}",

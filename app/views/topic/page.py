@@ -14,7 +14,7 @@ from app.style.charts.lines import Line, colours_of, columns_chart
 from app.style.format import BRIEFLY, count, duration, escape, exact, rate, share, short, size, thin
 from app.ui import components, open_alerts, routes, seasons, tables, topic_list
 from app.ui.advice import current_advice, forecast
-from app.ui.changes import cluster_changes, events, page_events, relevant
+from app.ui.changes import change_list, events, page_events, relevant
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import DASH, NEVER, Column
 from app.ui.time_axis import note_of, page_axis
@@ -329,11 +329,11 @@ with components.guarded():
             )
 
 with components.section("What changed", is_folded=view.is_phone):
-    cluster_changes.draw(
+    change_list.draw(
         view,
-        relevant.about_topic(queries.cluster_events(view), topic, brokers),
+        events.of_changes(relevant.about_topic(queries.cluster_events(view), topic, brokers)),
         key="topic-changes",
-        nothing="Nothing was seen to change",
+        nothing=f"Nothing was seen to change {view.period}.",
     )
 
 with components.guarded(), st.expander("Settings that differ from the default"):

@@ -61,7 +61,7 @@ if lost := topic_list.losses(readers):
 components.headline(title, detail or None)
 
 with components.filters(view):
-    search, kinds, internal_too = st.columns([2, 3, 1.4], vertical_alignment="bottom")
+    search, kinds, internal_too = st.columns([2, 3, 1.4], vertical_alignment="center")
 with search:
     wanted = components.search("topics-search", "part of a topic's name")
 with internal_too:
@@ -77,6 +77,7 @@ with kinds:
         bind="query-params",
         persist_state="session",
         placeholder="every kind",
+        label_visibility="collapsed",
     )
 if wanted.strip():
     shown = shown.filter(

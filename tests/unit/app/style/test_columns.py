@@ -90,6 +90,11 @@ def test_a_name_that_has_no_room_is_cut_within() -> None:
     assert fitted("orders", 120) == "orders"
 
 
+def test_a_name_in_a_sentence_is_begun_rather_than_left_out() -> None:
+    assert fitted("a hot partition web.page_views-0 of six", 170) == "a hot partition web.page_vi…"
+    assert fitted("a hot partition misconfiguration", 170) == "a hot partition …"
+
+
 def test_what_columns_leave_of_a_table() -> None:
     assert room_left([100, 18, None, "small"]) == 1104 - 118
 

@@ -25,30 +25,30 @@ def moved(seconds: float, before: str, after: str) -> dict[str, Any]:
 
 def told(*given: dict[str, Any]) -> list[str]:
     rows = pl.DataFrame(list(given), schema=CLUSTER_EVENTS.polars_schema)
-    return [one.sentence for one in of_changes(rows)]
+    return [": ".join(filter(None, (one.what, one.detail))) for one in of_changes(rows)]
 
 
 def test_a_controller_that_moves_with_a_broker_is_told_by_it() -> None:
     missing, back = event(100, "broker missing"), event(400, "broker back")
-    said = ["Broker 2 is missing: controller moved to 3", "Broker 2 is back"]
+    said = ["broker 2 is missing: controller moved to 3", "broker 2 is back"]
     for seconds in (100, 60, 220):  # seen with it, before it, after it
         assert told(missing, back, moved(seconds, "2", "3")) == said
     assert told(missing, moved(101, "2", "3"), moved(130, "3", "1")) == [
-        "Broker 2 is missing: controller moved to 3, then to 1"
+        "broker 2 is missing: controller moved to 3, then to 1"
     ]
 
 
 def test_it_belongs_to_the_broker_that_changed_nearest_to_it() -> None:
     missing, back = event(100, "broker missing"), event(160, "broker back", detail="fenced")
     assert told(missing, back, moved(150, "2", "3")) == [
-        "Broker 2 is missing",
-        "Broker 2 is back: fenced, controller moved to 3",
+        "broker 2 is missing",
+        "broker 2 is back: fenced, controller moved to 3",
     ]
 
 
 def test_a_controller_that_moves_by_itself_keeps_its_line() -> None:
     apart = controller.WITHIN.total_seconds() + 1
-    alone = "Controller moved to 3: from 1"
+    alone = "controller moved to 3: from 1"
     assert told(event(0, "broker missing"), moved(apart, "1", "3"))[-1] == alone
     assert told(moved(0, "1", "3")) == [alone]
     # A broker that was added, and replicas that fall behind, move no controller.

@@ -32,18 +32,22 @@ def rows(*given: dict[str, Any]) -> pl.DataFrame:
     )
 
 
+def said(one: Event) -> str:
+    return f"{one.what}: {one.detail}" if one.detail else one.what
+
+
 @pytest.mark.parametrize(
     ("row", "sentence", "sort"),
     [
         pytest.param(
             {"kind": "broker missing", "subject": "2", "before": "host:9092"},
-            "Broker 2 is missing",
+            "broker 2 is missing",
             Sort.BROKERS,
             id="a broker",
         ),
         pytest.param(
             {"kind": "controller changed", "subject": "controller", "before": "1", "after": "3"},
-            "Controller moved to 3: from 1",
+            "controller moved to 3: from 1",
             Sort.BROKERS,
             id="the controller",
         ),
@@ -55,37 +59,37 @@ def rows(*given: dict[str, Any]) -> pl.DataFrame:
                 "after": "broker 1, 3",
                 "detail": "2 partitions: a-0, a-1",
             },
-            "Leaders moved: broker 2 → broker 1, 3: 2 partitions: a-0, a-1",
+            "leaders moved: broker 2 → broker 1, 3: 2 partitions: a-0, a-1",
             Sort.LEADERS,
             id="leaders",
         ),
         pytest.param(
             {"kind": "topic created", "subject": "connect-offsets", "after": "25 partitions"},
-            "topic connect-offsets appeared",
+            "topic connect-offsets appeared: 25 partitions",
             Sort.TOPICS,
             id="a topic by its name",
         ),
         pytest.param(
             {"kind": "acl changed", "subject": "User:a", "before": "read", "after": None},
-            "Acl changed: User:a: read",
+            "acl changed: User:a: read",
             Sort.SETTINGS,
             id="rights",
         ),
         pytest.param(
             {"kind": "schema version changed", "subject": "a-value", "before": "1", "after": "2"},
-            "Schema version changed: a-value: 1 → 2",
+            "schema version changed: a-value: 1 → 2",
             Sort.SCHEMAS,
             id="a schema",
         ),
         pytest.param(
             {"kind": "deploy", "subject": "orders 1.4.2", "group": "billing", "detail": "by ana"},
-            "Deploy orders 1.4.2: billing, by ana",
+            "deploy orders 1.4.2: billing, by ana",
             Sort.DEPLOYS,
             id="a deploy",
         ),
         pytest.param(
             {"kind": "a kind of tomorrow", "subject": "x"},
-            "A kind of tomorrow: x",
+            "a kind of tomorrow: x",
             Sort.SETTINGS,
             id="unknown",
         ),
@@ -93,12 +97,12 @@ def rows(*given: dict[str, Any]) -> pl.DataFrame:
 )
 def test_words(row: dict[str, Any], sentence: str, sort: Sort) -> None:
     (found,) = events.of_changes(rows(row))
-    assert (found.sentence, found.sort) == (sentence, sort)
+    assert (said(found), found.sort) == (sentence, sort)
 
 
 def test_an_alert_and_an_event_say_the_same_of_a_broker() -> None:
     (found,) = events.of_changes(rows({"kind": "broker missing", "subject": "2"}))
-    assert found.sentence == missing_broker(2)
+    assert f"B{said(found)[1:]}" == missing_broker(2)
 
 
 def test_what_was_lost_is_red() -> None:
@@ -186,7 +190,7 @@ def test_moves_of_internal_topics_are_one_event() -> None:
     )
     lost, *shrunk, internal = events.of_changes_folded(rows(*given))
     assert (lost.what, len(shrunk)) == ("broker 2 is missing", 2)
-    assert internal.sentence == "3 changes of internal topics: in sync: 1, out of sync: 2"
+    assert said(internal) == "3 changes of internal topics: in sync: 1, out of sync: 2"
     assert internal.at == START + timedelta(minutes=1)
     assert len(events.of_changes_folded(rows(*given[:2]))) == 2, "a single one stays itself"
 
@@ -237,7 +241,7 @@ def test_members(before: int, after: int, sentence: str) -> None:
     row = {"changed_at": START, "kind": "members", "name": "g", "before": before, "after": after}
     changes = pl.DataFrame([row], schema=RECENT_CHANGES.polars_schema)
     (found,) = events.of_members(changes, {"g": (6, START)}, START + events.STANDS_AFTER)
-    assert found.sentence == sentence
+    assert said(found) == sentence
 
 
 def test_nobody_follows_advice_that_is_given_later() -> None:
@@ -245,7 +249,7 @@ def test_nobody_follows_advice_that_is_given_later() -> None:
     changes = pl.DataFrame([row], schema=RECENT_CHANGES.polars_schema)
     later = START + timedelta(seconds=1)
     (found,) = events.of_members(changes, {"g": (6, later)}, START + events.STANDS_AFTER)
-    assert found.sentence == "g went from 3 to 6 members"
+    assert said(found) == "g went from 3 to 6 members"
 
 
 @pytest.mark.parametrize(
@@ -298,31 +302,63 @@ def test_a_change_that_is_undone_soon_is_one_event_and_followed_no_advice(
     changes = pl.DataFrame(rows, schema=RECENT_CHANGES.polars_schema)
     advised = {"g": (2, START - timedelta(hours=1))}
     found = events.of_members(changes, advised, START + timedelta(minutes=3))
-    assert [one.sentence for one in found] == sentences
+    assert [said(one) for one in found] == sentences
 
 
-def test_a_short_list_drops_no_loss_for_what_was_undone_and_counts_the_rest() -> None:
-    def event(minute: int, sort: Sort, **given: bool) -> Event:
-        return Event(at=START + timedelta(minutes=minute), sort=sort, what=str(minute), **given)
+def test_what_is_alike_and_of_one_minute_is_one_line_the_newest_first() -> None:
+    rows = pl.DataFrame(
+        [
+            {"observed_at": START + timedelta(seconds=at), "kind": kind, "subject": subject}
+            | {"before": before, "after": after, "detail": detail}
+            for at, kind, subject, before, after, detail in (
+                (0, "deploy", "a", None, None, None),
+                (1, "deploy", "b", None, None, None),
+                (20, "topic created", "orders", None, "6 partitions", None),
+                (50, "topic created", "clicks", None, "1 partition", None),
+                (61, "topic created", "late", None, "1 partition", None),
+                (120, "isr shrunk", "2", None, None, "a-0"),
+                (121, "isr shrunk", "2", None, None, "a-1"),
+                (180, "leaders moved", "2", "broker 2", "broker 1", "a-0"),
+                (181, "leaders moved", "3", "broker 3", "broker 1", None),
+                (182, "partitions added", "orders", "3", "6 partitions", None),
+                (183, "partitions added", "clicks", "1", "2 partitions", None),
+                (240, "acl changed", "User:a", None, "read", None),
+                (241, "acl changed", "User:b", "write", None, None),
+            )
+        ],
+        schema=CLUSTER_EVENTS.polars_schema,
+    )
+    found = events.together(events.of_changes(rows))
+    assert [said(one) for one in found] == [
+        "2 acl changes: User:a (read), User:b (write)",
+        "2 topics got more partitions: clicks: 1 → 2 partitions, orders: 3 → 6 partitions",
+        "2 moves of leaders: broker 2 → broker 1 (a-0), broker 3 → broker 1",
+        "broker 2 out of sync: a-0; a-1",
+        "topic late appeared: 1 partition",
+        "2 topics appeared: clicks (1 partition), orders (6 partitions)",
+        "deploy b",
+        "deploy a",
+    ]
+    assert found[5].at == START + timedelta(seconds=50)
 
-    broker = event(0, Sort.BROKERS)
-    emptied = event(1, Sort.REBALANCES, is_loss=True, is_undone=True)
-    fired = event(2, Sort.ALERTS)
-    settled = event(3, Sort.REBALANCES)
-    newer = event(4, Sort.TOPICS)
-    undone = [event(minute, Sort.REBALANCES, is_undone=True) for minute in range(5, 9)]
-    every = [*undone, settled, broker, newer, fired, emptied]
-    assert events.foremost(every, 1) == ([broker], "8 more: rebalances 6, alerts 1, topics 1")
-    assert events.foremost(every, 2)[0] == [emptied, broker]
-    assert events.foremost(every, 3)[0] == [fired, emptied, broker]
-    shown = [undone[-1], newer, settled, fired, emptied, broker]
-    assert events.foremost(every, 6) == (shown, "3 more: rebalances 3")
-    assert events.foremost(every, 9)[1] == ""
+
+def test_several_that_lose_something_are_a_loss() -> None:
+    given = ({"kind": "broker missing", "subject": one} for one in ("1", "2"))
+    both = events.of_changes(rows(*given))
+    (found,) = events.together(replace(one, at=START) for one in both)
+    assert (found.what, found.detail, found.is_loss) == ("2 brokers are missing", "1, 2", True)
 
 
-def test_a_name_begins_as_it_is_written() -> None:
-    one = Event(at=START, sort=Sort.TOPICS, what="orders.placed: 3 → 6 partitions")
-    assert one.sentence.startswith("orders.placed")
+def test_how_many_alerts_began_and_ended() -> None:
+    def counted(*given: tuple[float | None, float | None]) -> str:
+        alerts = [alert(fired_at=fired, resolved_at=ended) for fired, ended in given]
+        return events.began_and_ended(alerts, datetime.fromtimestamp(100, UTC))
+
+    assert counted() == ""
+    assert counted((50, None), (None, 150), (50, 99)) == ""
+    assert counted((100, None), (120, 130), (50, 120)) == "2 alerts began, 2 ended"
+    assert counted((100, None)) == "1 alert began"
+    assert counted((50, 120)) == "1 alert ended"
 
 
 def test_what_fired_is_an_event_by_what_it_fired_for() -> None:
@@ -340,40 +376,6 @@ def test_what_fired_is_an_event_by_what_it_fired_for() -> None:
             step="",
         ),
     )
-    causes = [
-        stopped,
-        replace(stopped, fired_at=None),
-        replace(stopped, fired_at=START.timestamp() - 60),
-    ]
-    (found,) = events.of_causes(causes, START, zone=UTC, now=fired)
-    assert (found.at, found.sentence, found.is_loss) == (START, "Alert: g stopped", True)
     (marked,) = events.of_alerts([stopped], "g")
-    assert (marked.what, marked.detail) == ("stopped", "GroupStopped")
-
-
-@pytest.mark.parametrize(
-    ("began", "at", "lasted"),
-    [pytest.param(1, 1, "8 min", id="began since"), pytest.param(-51, 9, "1 h", id="began before")],
-)
-def test_what_is_over_says_when_it_ended_and_how_long_it_lasted(
-    began: int, at: int, lasted: str
-) -> None:
-    first, last = (START + timedelta(minutes=minute) for minute in (began, 9))
-    stalled = alert(
-        started_at=first.timestamp(),
-        last_true_at=last.timestamp(),
-        what="payments stalled",
-        fired_at=first.timestamp(),
-        resolved_at=last.timestamp(),
-    )
-    (found,) = events.of_causes([stalled], START, zone=UTC, now=last)
-    assert found.at == START + timedelta(minutes=at)
-    assert found.sentence == f"Alert: payments stalled: lasted {lasted}, alert over at 08:09"
-    was = Told(
-        until=last.timestamp() - 180, severity=stalled.severity, what="late", detail="", step=""
-    )
-    mended = replace(stalled, before_mending=was)
-    (found,) = events.of_causes([mended], START, zone=UTC, now=last)
-    until = "5 min" if began > 0 else "57 min"
-    assert found.detail == f"lasted {until}, alert over at 08:09"
-    assert not events.of_causes([stalled], last + timedelta(minutes=1), zone=UTC, now=last)
+    assert (marked.at, marked.what, marked.detail) == (START, "stopped", "GroupStopped")
+    assert marked.is_loss

@@ -10,7 +10,7 @@ from alerting.rules.lifecycle import State
 from app.data.context import View
 from app.data.time_range import RANGES, between
 from app.ui.incidents import Incident
-from app.views.alerts.view_model import counts, history_link, states
+from app.views.alerts.view_model import counts, fired, history_link, states
 from tests.alert_of import alert
 
 FIRES, PENDING = alert(), alert(state=State.PENDING)
@@ -33,12 +33,21 @@ def test_what_fires_and_what_is_pending_have_a_number_each(
 
 def test_alerts_are_counted_with_their_causes() -> None:
     assert counts([FIRES] * 57, 9, 0, "24 rules every 15 s") == (
-        "57 alerts firing, folded under 9 causes; 24 rules every 15 s."
+        "57 alerts firing under 9 causes; 24 rules every 15 s."
     )
     assert counts([FIRES, PENDING], 1, 1, "") == (
-        "1 alert firing, 1 alert pending, folded under 1 cause; 1 alert silenced."
+        "1 alert firing, 1 alert pending under 1 cause; 1 alert silenced."
     )
     assert counts([], 0, 0, "") == "No alert firing."
+
+
+def test_the_history_says_how_many_fired_and_how_many_still_do(view: View) -> None:
+    over = replace(FIRES, state=State.RESOLVED)
+    day = replace(view, range=RANGES["24h"])
+    assert fired([over, over], day) == "2 alerts that fired in the last 24 hours"
+    assert fired([over, FIRES], day) == (
+        "2 alerts that fired in the last 24 hours, 1 of them firing now"
+    )
 
 
 def test_a_link_leads_down_to_the_history(view: View) -> None:

@@ -348,6 +348,18 @@ def test_features_and_what_was_set() -> None:
     assert brokers_view_model.listed(refused, "acl").is_empty()
 
 
+def test_kinds_without_entries_are_one_line_and_what_is_unknown_is_not_in_it() -> None:
+    given = rows(
+        CLUSTER_SETTINGS,
+        {"kind": "acl", "subject": None},
+        {"kind": "client quota", "subject": None},
+        {"kind": "scram user", "unknown_reason": "not permitted"},
+    )
+    assert brokers_view_model.without_entries(given) == "No client quotas, ACLs."
+    some = settings(("acl", "User:a", {"allow READ on topic orders from *": ""}))
+    assert brokers_view_model.without_entries(some) == ""
+
+
 def test_cards_of_brokers_fill_their_rows() -> None:
     abreast = {number: brokers_view_model.cards_abreast(number) for number in (1, 2, 3, 4, 6, 8)}
     assert abreast == {1: 1, 2: 2, 3: 3, 4: 4, 6: 3, 8: 4}

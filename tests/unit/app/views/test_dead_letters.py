@@ -309,6 +309,10 @@ def test_records_of_the_sample_as_far_as_they_are_known() -> None:
     assert row["at"].isoformat() == "2026-11-20T08:00:00+00:00"
     assert row["reason"] is None
     assert view_model.record_rows({"newest_record": []}).is_empty()
+    thrown = [*entries, {"key": "reason", "value": "java.lang.IllegalStateException"}]
+    (row,) = view_model.record_rows({"newest_record": thrown}).to_dicts()
+    assert row["reason"] == "IllegalStateException"
+    assert row["class"] == "java.lang.IllegalStateException"
 
 
 def test_the_command_that_looks_at_a_record_takes_the_name_as_one_word() -> None:

@@ -283,13 +283,29 @@ def test_each_group_that_is_counted_has_a_row_or_is_named_beside_them() -> None:
         {"group": "fine"},
     )
     assert overview_view_model.without_row(found, groups) == [
-        ("follows", "stalled: under Broker 2 is missing"),
-        ("quiet", "stalled: no alert fires"),
-        ("slow", "falling behind: no alert fires"),
-        ("wave", "falling behind: no alert fires until it lasts"),
-        ("odd", "unknown: no alert fires"),
+        ("follows", "stalled, under Broker 2 is missing"),
+        ("quiet", "stalled, no alert fires"),
+        ("slow", "falling behind, no alert fires"),
+        ("wave", "falling behind, no alert fires until it lasts"),
+        ("odd", "unknown, no alert fires"),
     ]
     assert overview_view_model.without_row(found, statuses({"group": "fine"})) == []
+
+
+def test_who_has_no_row_is_named_in_a_sentence_with_links() -> None:
+    def said(*beside: tuple[str, str]) -> str:
+        parts = overview_view_model.counted_above(beside)
+        return "".join(
+            part if isinstance(part, str) else f"[{part.label}]({part.page})" for part in parts
+        )
+
+    assert said(("a", "stopped, no alert fires")) == (
+        "Counted above, without a row: [a](group) stopped, no alert fires."
+    )
+    assert said(*((name, "stalled") for name in "abcdef")) == (
+        "Counted above, without a row: [a](group) stalled; [b](group) stalled; "
+        "[c](group) stalled; [d](group) stalled; [2 more](groups)."
+    )
 
 
 def test_how_much_lag_has_grown_until_now() -> None:
