@@ -320,6 +320,16 @@ def test_a_short_list_drops_no_loss_for_what_was_undone_and_counts_the_rest() ->
     assert events.foremost(every, 9)[1] == ""
 
 
+def test_a_mark_of_what_fired_is_named_before_a_rebalance() -> None:
+    def kind(sort: Sort, **given: bool) -> str:
+        (mark,) = events.chart_events([Event(at=START, sort=sort, what="x", **given)])
+        return mark.kind
+
+    assert kind(Sort.ALERTS, is_loss=True) == "act"
+    assert kind(Sort.ALERTS) == kind(Sort.BROKERS) == "main"
+    assert kind(Sort.REBALANCES) == "quiet"
+
+
 def test_a_name_begins_as_it_is_written() -> None:
     one = Event(at=START, sort=Sort.TOPICS, what="orders.placed: 3 → 6 partitions")
     assert one.sentence.startswith("orders.placed")
