@@ -36,7 +36,7 @@ LIGHT = Palette(
         *("#2f5fd0", "#0f9d86", "#44546e", "#9150c8", "#b2429f"),
         *("#5b8a2a", "#2d8fb5", "#8a6d3b", "#63351f", "#1f6b3f"),
     ),
-    others="#98a2b0",
+    others="#8893a3",
     text="#1d2530",
     quiet="#5d6877",
     grid="#e7eaef",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal
 
 import plotly.graph_objects as go
@@ -22,16 +23,13 @@ from app.ui import present_incidents, routes
 from lake.errors import LakeError
 
 _BROKEN = "_broken_tables"
+_LOOK = Path(__file__).with_name("components.css")
 
 
 def begin_page() -> None:
     """Forget which tables the last drawing of a page could not read."""
     st.session_state[_BROKEN] = set()
-    # What a table offers to download itself has internal headings; the link below it has not.
-    st.html(
-        "<style>[data-testid='stElementToolbarButton']:has([aria-label='Download as CSV']) "
-        "{display: none}</style>"
-    )
+    st.html(_LOOK)
 
 
 def tab_title(view: View, *parts: str) -> None:
@@ -101,9 +99,9 @@ def section(
     *,
     anchor: str | None = None,
     help_text: str | None = None,
+    unit: str | None = None,
     log_key: str | None = None,
     is_folded: bool = False,
-    row: DeltaGenerator | None = None,
 ) -> Iterator[bool]:
     """Draw a titled part of the page that fails alone.
 
@@ -111,30 +109,53 @@ def section(
         title: Its title.
         anchor: What a link on the page leads to it by.
         help_text: What its words mean, on hover.
+        unit: What its chart counts.
         log_key: Where given, a switch of this name makes the figure's y logarithmic.
         is_folded: Whether only its title is seen until it is opened, as on a phone.
-        row: What ``heading`` returned, where other choices stand beside the title, too.
 
     Yields:
         Whether that switch is on.
     """
     if is_folded:
         with st.expander(title), guarded():
+            if unit:
+                st.caption(unit)
             yield False
         return
-    with row or heading(title, anchor=anchor, help_text=help_text):
-        log = st.toggle("log", key=log_key) if log_key else False
+    with heading(title, anchor=anchor, help_text=help_text, unit=unit):
+        log = log_switch(log_key) if log_key else False
     with guarded():
         yield log
 
 
 def heading(
-    title: str, *, anchor: str | None = None, help_text: str | None = None
+    title: str,
+    *,
+    anchor: str | None = None,
+    help_text: str | None = None,
+    unit: str | None = None,
 ) -> DeltaGenerator:
-    """Draw the title of a part of the page, and return its row for what belongs beside it."""
-    row = st.container(horizontal=True, horizontal_alignment="distribute")
-    row.header(title, anchor=anchor or False, help=help_text, width="content")
-    return row
+    """Draw the title of a part of the page; see ``section`` for the arguments.
+
+    Returns:
+        The place at the right end of its row for the chart's controls. Their order is the same on
+        all pages: what to compare with, the log switch, and on a page's first chart its marks.
+    """
+    row = st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    )
+    row.header(with_unit(title, unit), anchor=anchor or False, help=help_text, width="content")
+    return row.container(horizontal=True, width="content", vertical_alignment="center", gap="small")
+
+
+def with_unit(title: str, unit: str | None) -> str:
+    """Return a chart's title with its unit behind it, small and grey, as markdown."""
+    return f"{title} :small[:gray[{unit}]]" if unit else title
+
+
+def log_switch(key: str) -> bool:
+    """Draw the switch that makes a chart's y logarithmic; return whether it is on."""
+    return st.toggle("log", key=key)
 
 
 def headline(sentence: str, detail: str | None = None) -> None:
@@ -170,6 +191,8 @@ def chart(
     *,
     key: str,
     alt: str,
+    title: str | None = None,
+    unit: str | None = None,
     note: str | None = None,
 ) -> None:
     """Show a figure.
@@ -178,10 +201,14 @@ def chart(
         made: The figure.
         key: Its name on the page: what the viewer zoomed stays so at each refresh.
         alt: What it shows, for those who do not see it; what its lines say is added.
+        title: Its own title, where several stand below one heading.
+        unit: What it counts, beside that title.
         note: What must be known to read it.
     """
     words = in_words(made)
     alt = f"{alt}. {words}" if words else alt
+    if title:
+        st.markdown(with_unit(f"**{title}**", unit))
     st.plotly_chart(made, key=key, theme=None, config=CONFIG, alt=alt)
     if note:
         st.caption(note)

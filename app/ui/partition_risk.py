@@ -29,7 +29,7 @@ def seen(course: pl.DataFrame) -> list[str]:
     return [weakest, *(name for name in worse if course[name].max())]
 
 
-def chart(history: History, *, axis: Axis, palette: Palette, height: int = 230) -> go.Figure:
+def chart(history: History, *, axis: Axis, palette: Palette, height: int = 160) -> go.Figure:
     """Draw a cluster's history of partitions at risk."""
     colours = dict(zip(COUNTS, (palette.watch, palette.act, palette.text), strict=True))
     return columns_chart(
@@ -47,7 +47,6 @@ def chart(history: History, *, axis: Axis, palette: Palette, height: int = 230) 
         axis=axis,
         palette=palette,
         step_seconds=history.step_seconds,
-        y_title="partitions",
         height=height,
         at_end=True,
     )

@@ -16,10 +16,10 @@ _MUCH = 0.1
 """A part of a range of which it is worth saying that nothing is known."""
 _LATE_STEPS = 1.5
 
-_PAGE_PIXELS = 600
+_PAGE_PIXELS = 680
 """Of the width of a page in a window of 1024 pixels: the server does not know the window's."""
-_BESIDE_PIXELS = 80
-"""Of the width of a figure that are not the axis'."""
+_BESIDE_PIXELS = 65
+"""Of the width of a figure that are not the axis', and of what parts it from the next."""
 
 
 def page_axis(

@@ -37,6 +37,8 @@ from tests.app.test_pages import calm, texts
 from tests.app.world import CLUSTER
 
 Open = Callable[..., AppTest]
+PER_SECOND = "messages a second"
+OF_GROUP, OF_TOPIC = ["compare", "group-time-lag-log", "marks"], ["compare", "topic-log", "marks"]
 
 
 def test_the_list_of_groups_is_worst_first_with_its_lags(open_page: Open, filled: Path) -> None:
@@ -100,23 +102,42 @@ def titles_of(block: Block) -> list[str]:
     return [one.value for one in block.children.values() if one.type == "header"]
 
 
+def controls_of(block: Block) -> list[str | None]:
+    """Return the keys of the choices in a block, as they stand beside each other."""
+    found: list[str | None] = []
+    for child in block.children.values():
+        if isinstance(child, Block):
+            found += controls_of(child)
+        elif child.type in ("button_group", "toggle"):
+            found.append(child.key)
+    return found
+
+
 @pytest.mark.parametrize(
-    ("page", "named", "title"),
+    ("page", "named", "title", "unit", "controls"),
     [
-        ("group", {"group": "payments"}, "Time lag"),
-        ("topic", {"topic": "sessions"}, "Arriving"),
-        ("topics", {}, "Arriving by topic"),
-        ("dead_letters", {}, "Arriving"),
-        ("brokers", {}, "Partitions at risk"),
+        ("group", {"group": "payments"}, "Time lag", "minutes", OF_GROUP),
+        ("topic", {"topic": "sessions"}, "Arriving", PER_SECOND, OF_TOPIC),
+        ("topics", {}, "Arriving by topic", PER_SECOND, ["topics-log", "marks"]),
+        ("overview", {}, "Lag by group", "messages waiting", ["overview-log", "marks"]),
+        ("dead_letters", {}, "Arriving", "messages a minute", ["marks"]),
+        ("brokers", {}, "Partitions at risk", "partitions", ["marks"]),
     ],
 )
-def test_what_charts_mark_is_chosen_in_the_row_of_their_title(
-    open_page: Open, filled: Path, page: str, named: dict[str, str], title: str
+def test_the_first_chart_has_its_unit_and_its_choices_in_the_row_of_its_title(
+    open_page: Open,
+    filled: Path,
+    page: str,
+    named: dict[str, str],
+    title: str,
+    unit: str,
+    controls: list[str],
 ) -> None:
     test = open_page(filled, page, **named)
     calm(test)
-    (row,) = (one for one in blocks(test.main) if title in titles_of(one))
-    assert "marks" in [one.key for one in row.button_group]
+    said = f"{title} :small[:gray[{unit}]]"
+    (row,) = (one for one in blocks(test.main) if said in titles_of(one))
+    assert controls_of(row) == controls
 
 
 def test_filters_narrow_the_list_and_say_so(open_page: Open, filled: Path) -> None:

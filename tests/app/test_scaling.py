@@ -98,6 +98,10 @@ def test_evidence_and_what_if_of_the_chosen_group(open_page: Open, advised: Path
     assert {"Most lag", "Longest time lag", "Consumer-hours"} <= set(labels)
     assert " the time lag would have been at most " in texts(test)
     assert "simulated, with what was measured to arrive" in texts(test)
+    own = ("**Consumers**", "**Lag** messages waiting", "**Time lag** minutes")
+    said = texts(test).replace(":small[:gray[", "").replace("]]", "")
+    assert all(one in said for one in own), "charts below one heading have their own"
+    assert "What each partition gets messages a second" in said
     arrivals = test.segmented_control(key="if-arrivals-payments")
     arrivals.set_value("the present rates, held for six hours").run()
     calm(test)

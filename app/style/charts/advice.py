@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 import polars as pl
 
-from app.style.charts.base import Axis, Plot, plot, put_ground, time_ticks
+from app.style.charts.base import Axis, Plot, plot, put_ground, put_time_ticks
 from app.style.theme import Palette
 
-_HEIGHT = 220
+_HEIGHT = 150
+_FURTHER_LINE = 16
+"""Of words below the plot, beside those of ticks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +42,7 @@ def load_chart(
     palette: Palette,
 ) -> go.Figure:
     """Draw the busiest consumer's load at each useful number against what one can process."""
-    made = plot(palette, height=_HEIGHT, y_title="messages/s of the busiest", legend=False)
+    made = plot(palette, height=_HEIGHT, legend=False, legend_lines=1)
     colours = [
         palette.series[0]
         if one.consumers == proposed
@@ -65,7 +67,7 @@ def load_chart(
             "hovertemplate": "%{y:,.3~r}/s<extra></extra>",
         }
     )
-    made.x.update(title={"text": "consumers", "font": {"size": 11, "color": palette.quiet}})
+    _name_x(made, "consumers", palette, lines=2)
     made.x["type"] = "category"
     made.layout["hovermode"] = "closest"
     if limit.low is not None and limit.high is not None:
@@ -101,8 +103,8 @@ def forecast_chart(
     Rows are those of ``forecasts`` by time; capacities are levels to draw, in messages per second.
     The past has ``time`` and ``value``: what arrived.
     """
-    made = plot(palette, height=_HEIGHT, y_title="messages/s", legend=True)
-    made.x.update(type="date", **time_ticks(axis))
+    made = plot(palette, height=_HEIGHT)
+    put_time_ticks(made, axis, dates=True)
     put_ground(made, axis)
     times = axis.local_times(rows["window_start"])
     band = palette.series[0]
@@ -154,7 +156,7 @@ def skew_chart(
     palette: Palette,
 ) -> go.Figure:
     """Draw what each partition gets, the hot ones marked."""
-    made = plot(palette, height=_HEIGHT, y_title="messages/s", legend=False)
+    made = plot(palette, height=_HEIGHT, legend=False, legend_lines=1)
     made.traces.append(
         {
             "type": "bar",
@@ -178,14 +180,13 @@ def what_if_chart(
     now: Sequence[float],
     changed: Sequence[float],
     *,
-    y_title: str,
     x_title: str,
     palette: Palette,
     measured: tuple[Sequence[float], Sequence[float | None]] = ((), ()),
     objective: float | None = None,
 ) -> go.Figure:
     """Draw a simulated value as it is, and with the change, beside what was measured."""
-    made = plot(palette, height=_HEIGHT, y_title=y_title)
+    made = plot(palette, height=_HEIGHT)
     for name, at, values, colour, dash in (
         ("measured", measured[0], measured[1], palette.text, "solid"),
         ("as it is", hours, now, palette.others, "dot"),
@@ -204,10 +205,16 @@ def what_if_chart(
                 "hovertemplate": "%{y:,.3~r}",
             }
         )
-    made.x.update(title={"text": x_title, "font": {"size": 11, "color": palette.quiet}})
+    _name_x(made, x_title, palette, lines=1)
     if objective is not None:
         _level(made, objective, "objective", palette)
     return made.done()
+
+
+def _name_x(made: Plot, name: str, palette: Palette, *, lines: int) -> None:
+    """Name the x axis, in one of so many lines that it has more than ticks of times have."""
+    made.layout["margin"]["b"] += _FURTHER_LINE * lines
+    made.x.update(title={"text": name, "font": {"size": 11, "color": palette.quiet}})
 
 
 def _level(made: Plot, value: float, name: str, palette: Palette) -> None:

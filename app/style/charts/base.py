@@ -21,8 +21,17 @@ CONFIG: dict[str, Any] = {"displayModeBar": False, "responsive": True, "scrollZo
 PAGE_AXIS = "page axis"
 """Marks the figures whose time axis is the page's; see ``app.ui.browser.zoom``."""
 
-_GENERATED = "rgba(128, 128, 128, 0.14)"
-"""The ground of what was generated, light or dark."""
+_GENERATED, _GENERATED_END = "rgba(128, 128, 128, 0.07)", "rgba(128, 128, 128, 0.5)"
+"""The ground of what was generated and the line where it ends, light or dark."""
+
+_LEFT = 38
+"""Of what ticks say: the time axes of all figures lie below each other."""
+_RIGHT = 14
+"""Half of what a tick at the end says."""
+_TOP, _BOTTOM = 8, 22
+"""Half a line above the plot, and a line of ticks below it."""
+_DATE_LINE = 15
+LEGEND_LINE, _LEGEND_PAD = 19, 12
 
 GAP_STEPS = 1.5
 """Points that lie further apart than this many steps are not joined by a line."""
@@ -69,6 +78,8 @@ class Axis:
 class Plot:
     """A figure in the making: plain values, validated once when it is done."""
 
+    height: int  # of the plot itself, in pixels
+    legend_lines: int  # for which there is room above it
     layout: dict[str, Any]  # Plotly's layout without what stands apart below
     x: dict[str, Any]
     y: dict[str, Any]
@@ -77,9 +88,11 @@ class Plot:
     notes: list[dict[str, Any]] = field(default_factory=list)
 
     def done(self) -> go.Figure:
-        """Return the figure."""
+        """Return the figure, as high as its plot and what stands around it."""
+        margin = self.layout["margin"]
         layout = {
             **self.layout,
+            "height": self.height + margin["t"] + margin["b"],
             "xaxis": self.x,
             "yaxis": self.y,
             "shapes": self.shapes,
@@ -89,15 +102,33 @@ class Plot:
 
 
 def plot(
-    palette: Palette, *, height: int, y_title: str, legend: bool = True, log: bool = False
+    palette: Palette,
+    *,
+    height: int,
+    legend: bool = True,
+    legend_lines: int = 0,
+    log: bool = False,
 ) -> Plot:
-    """Begin a figure with the pages' look: zero-based y, thin margins, no vertical grid."""
+    """Begin a figure with the pages' look: zero-based y, thin margins, no vertical grid.
+
+    What y is and its unit stand in the heading above the figure.
+
+    Args:
+        palette: The colours.
+        height: Of the plot itself, in pixels: what stands around it is added.
+        legend: Whether names stand above the plot.
+        legend_lines: Lines above the plot that are left free at the least, for plots beside each
+            other that begin at one height.
+        log: Whether y is logarithmic.
+    """
     ticks = {"size": 11, "color": palette.quiet}
+    lines = max(legend_lines, 1 if legend else 0)
+    top = LEGEND_LINE * lines + _LEGEND_PAD if lines else _TOP
     return Plot(
+        height=height,
+        legend_lines=lines,
         layout={
-            "height": height,
-            # The same margin on the left of all figures: their time axes lie below each other.
-            "margin": {"l": 56, "r": 8, "t": 30 if legend else 8, "b": 8},
+            "margin": {"l": _LEFT, "r": _RIGHT, "t": top, "b": _BOTTOM},
             "font": {"color": palette.text, "size": 12, "family": '"Source Sans", sans-serif'},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
@@ -108,10 +139,9 @@ def plot(
             "showlegend": legend,
             "legend": {
                 "orientation": "h",
-                "x": 0,
-                "xanchor": "left",
-                "y": 1,
-                "yanchor": "bottom",
+                **{"x": 0, "xref": "paper", "xanchor": "left"},
+                # Close to the heading, however many lines it has.
+                **{"y": 1, "yref": "container", "yanchor": "top"},
                 "font": {"size": 12, "color": palette.text},
                 "itemclick": "toggleothers",
                 "itemdoubleclick": "toggle",
@@ -135,7 +165,6 @@ def plot(
             "gridcolor": palette.grid,
             "zeroline": False,
             "tickfont": ticks,
-            "title": {"text": y_title, "font": ticks, "standoff": 6},
             "fixedrange": True,
             "tickformat": "~s",
             "nticks": 6,
@@ -144,24 +173,40 @@ def plot(
     )
 
 
-def time_ticks(axis: Axis) -> dict[str, Any]:
-    """Return how the times of an x axis are written."""
-    return {
-        "tickformatstops": [
+def plot_height(made: go.Figure) -> int:
+    """Return the height of a figure's plot, for the one beside it."""
+    margin = made.layout.margin
+    return int(made.layout.height - margin.t - margin.b)
+
+
+def put_time_ticks(made: Plot, axis: Axis, *, dates: bool) -> None:
+    """Make x an axis of times.
+
+    Args:
+        made: The figure.
+        axis: Whose clock it has.
+        dates: Whether days are written below the hours: within one day the page says which it is.
+    """
+    if dates:
+        made.layout["margin"]["b"] += _DATE_LINE
+    made.x.update(
+        type="date",
+        automargin=False,  # with the padding that Plotly adds, plots would be lower
+        tickformatstops=[
             {"dtickrange": [None, 59_999], "value": "%H:%M:%S"},
-            {"dtickrange": [60_000, 86_400_000], "value": "%H:%M\n%-d %b"},
+            {"dtickrange": [60_000, 86_400_000], "value": "%H:%M\n%-d %b" if dates else "%H:%M"},
             {"dtickrange": [86_400_000, None], "value": "%-d %b"},
         ],
-        "nticks": 7,
-        "tickangle": 0,
-        "hoverformat": f"%-d %b %H:%M:%S ({axis.offset})",
-    }
+        nticks=7,
+        tickangle=0,
+        hoverformat=f"%-d %b %H:%M:%S ({axis.offset})",
+    )
 
 
 def put_time_axis(made: Plot, axis: Axis) -> None:
     """Give the figure the page's time axis."""
     ends = [axis.local(axis.start), axis.local(axis.end)]
-    made.x.update(type="date", **time_ticks(axis))
+    put_time_ticks(made, axis, dates=ends[0].date() != ends[1].date())
     if any(len(trace["x"]) for trace in made.traces):
         # Not ``range``: a new one would undo what the viewer has zoomed, whatever uirevision says.
         made.x.update(
@@ -175,15 +220,22 @@ def put_time_axis(made: Plot, axis: Axis) -> None:
 
 
 def put_ground(made: Plot, axis: Axis) -> None:
-    """Shade what was generated."""
-    if axis.generated_until is not None and axis.generated_until > axis.start:
+    """Shade what was generated, palely, with a line where it ends."""
+    if axis.generated_until is None or axis.generated_until <= axis.start:
+        return
+    end = axis.local(min(axis.generated_until, axis.end))
+    whole = {"y0": 0, "y1": 1, "yref": "paper", "layer": "below"}
+    made.shapes.append(
+        {
+            **{"type": "rect", "x0": axis.local(axis.start), "x1": end, **whole},
+            **{"fillcolor": _GENERATED, "line": {"width": 0}},
+        }
+    )
+    if axis.generated_until < axis.end:
         made.shapes.append(
             {
-                "type": "rect",
-                "x0": axis.local(axis.start),
-                "x1": axis.local(min(axis.generated_until, axis.end)),
-                **{"y0": 0, "y1": 1, "yref": "paper", "layer": "below"},
-                **{"fillcolor": _GENERATED, "line": {"width": 0}},
+                **{"type": "line", "x0": end, "x1": end, **whole},
+                "line": {"color": _GENERATED_END, "width": 1},
             }
         )
 

@@ -13,6 +13,14 @@ from app.style.charts.marks import put_lines
 from app.style.format import duration, exact
 from app.style.theme import Palette
 
+_SCALE_LINES = 2
+"""As high as so many lines of a legend is the scale above the cells."""
+
+
+def heat_unit(values: pl.Series, neutral: float) -> str:
+    """Return the unit in which the scale above a heatmap of seconds is written."""
+    return time_unit(max(neutral, _peak(values)))[1]
+
 
 def heatmap(
     frame: pl.DataFrame,
@@ -36,14 +44,14 @@ def heatmap(
         step_seconds: Distance of two points where none is missing.
         unit: What the value counts, for the hover; None stands for seconds.
         neutral: The scale ends here at the least: what is far below is drawn in neutral colours.
-        height: In pixels; by default it follows the number of partitions.
+        height: Of the plot, in pixels; by default it follows the number of partitions.
     """
     labels = frame.select("label", "order").unique().sort("order")["label"].to_list()
     made = plot(
         palette,
-        height=height or min(540, max(170, 86 + 18 * len(labels))),
-        y_title="",
+        height=height or min(450, max(72, 18 * len(labels))),
         legend=False,
+        legend_lines=_SCALE_LINES,
     )
     first, last = frame["time"].min(), frame["time"].max()
     if isinstance(first, datetime) and isinstance(last, datetime):
@@ -65,7 +73,7 @@ def heatmap(
             one = dict(placed.filter(pl.col("label") == label).select("place", value).iter_rows())
             rows.append([one.get(place) for place in range(places)])
         top = max(neutral, _peak(frame[value]))
-        scale, name = time_unit(top) if unit is None else (1.0, unit)
+        scale = time_unit(top)[0] if unit is None else 1.0
         made.traces.append(
             dict(
                 type="heatmap",
@@ -73,7 +81,7 @@ def heatmap(
                 y=labels,
                 z=[[None if cell is None else cell / scale for cell in row] for row in rows],
                 customdata=[
-                    [duration(cell) if unit is None else f"{exact(cell)} {name}" for cell in row]
+                    [duration(cell) if unit is None else f"{exact(cell)} {unit}" for cell in row]
                     for row in rows
                 ],
                 colorscale=[list(stop) for stop in palette.heat],
@@ -86,17 +94,12 @@ def heatmap(
                 colorbar={
                     "orientation": "h",
                     **{"x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom"},
-                    "thickness": 8,
+                    **{"thickness": 8, "xpad": 0, "ypad": 4},
                     "outlinewidth": 0,
                     "tickfont": {"size": 10, "color": palette.quiet},
                     "nticks": 4,
                     "tickformat": "~s",
                     "len": 0.5,
-                    "title": {
-                        "text": name,
-                        "side": "right",
-                        "font": {"size": 10, "color": palette.quiet},
-                    },
                 },
                 hovertemplate=f"%{{y}}: %{{customdata}}<br>%{{x|{_clock(step)}}}<extra></extra>",
             )
@@ -136,13 +139,16 @@ def bars(
     label: str,
     value: str,
     palette: Palette,
-    y_title: str,
+    unit: str,
     even: float | None = None,
     marked: str | None = None,
-    height: int = 240,
+    height: int = 150,
 ) -> go.Figure:
-    """Draw one bar a row, with the height that an even share would have."""
-    made = plot(palette, height=height, y_title=y_title, legend=False)
+    """Draw one bar a row, with the height that an even share would have.
+
+    ``unit`` is what values count, for the hover.
+    """
+    made = plot(palette, height=height, legend=False)
     colours: str | list[str] = palette.series[0]
     if marked is not None:
         colours = [palette.watch if hot else palette.series[0] for hot in frame[marked].to_list()]
@@ -152,7 +158,7 @@ def bars(
             x=[str(name) for name in frame[label].to_list()],
             y=frame[value].to_list(),
             marker={"color": colours, "line": {"width": 0}},
-            hovertemplate=f"%{{x}}: %{{y:,.4~r}} {y_title}<extra></extra>",
+            hovertemplate=f"%{{x}}: %{{y:,.4~r}} {unit}<extra></extra>",
         )
     )
     if even is not None:
@@ -175,11 +181,10 @@ def stacked_bars(
     parts: dict[str, str],
     colours: list[str],
     palette: Palette,
-    y_title: str,
-    height: int = 240,
+    height: int = 150,
 ) -> go.Figure:
     """Draw bars of several parts on each other."""
-    made = plot(palette, height=height, y_title=y_title)
+    made = plot(palette, height=height)
     names = [str(name) for name in frame[label].to_list()]
     for (column, name), colour in zip(parts.items(), colours, strict=True):
         made.traces.append(

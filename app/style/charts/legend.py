@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.style.charts.base import Axis, Plot
+from app.style.charts.base import LEGEND_LINE, Axis, Plot
 from app.style.columns import text_pixels
 
-_LEGEND_LINE = 19
 _SIGN_PIXELS = 45
 """Of the line before a name in a legend, and of what parts it from the next."""
 _LEGEND_FONT = 12
@@ -28,7 +27,7 @@ def put_legend(made: Plot, axis: Axis) -> None:
         widths.append(_SIGN_PIXELS + text_pixels(trace["name"], font=_LEGEND_FONT))
     made.layout["legend"]["tracegroupgap"] = 0
     if made.layout["showlegend"]:
-        made.layout["height"] += _LEGEND_LINE * (_lines_of(widths, axis.pixels) - 1)
+        made.height += LEGEND_LINE * max(0, _lines_of(widths, axis.pixels) - made.legend_lines)
 
 
 def _lines_of(widths: Sequence[float], room: float) -> int:

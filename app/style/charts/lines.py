@@ -48,8 +48,6 @@ class Ghost:
 
 _NAME_LETTERS = 24
 """Of a series in a legend, at most."""
-_AROUND = 95
-"""Pixels of a figure's height that are not the plot's."""
 LEVEL_DASHES = ("dash", "dashdot")
 """How the levels of a figure are drawn."""
 _LEVEL_SEEN_RATIO = 0.2
@@ -67,6 +65,11 @@ def time_unit(longest: float | None) -> tuple[float, str]:
     return 1.0, "seconds"
 
 
+def duration_unit(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[float, str]:
+    """Return the unit in which columns of seconds are drawn together; see ``time_unit``."""
+    return time_unit(_highest(frame, columns))
+
+
 def series_chart(
     frame: pl.DataFrame,
     *,
@@ -75,10 +78,10 @@ def series_chart(
     axis: Axis,
     palette: Palette,
     step_seconds: float,
-    y_title: str,
     limit: int = 10,
     log: bool = False,
-    height: int = 300,
+    height: int = 190,
+    legend_lines: int = 0,
     at_end: bool = False,
 ) -> go.Figure:
     """Draw one line a series: those with the highest peaks, and the sum of the others.
@@ -90,16 +93,16 @@ def series_chart(
         axis: The page's time axis.
         palette: Colours.
         step_seconds: Distance of two points where none is missing.
-        y_title: What the value is, with its unit.
         limit: Series drawn one by one.
         log: Whether y is logarithmic.
-        height: In pixels.
+        height: Of the plot, in pixels.
+        legend_lines: See ``base.plot``.
         at_end: Whether a value stands where its step ends: the highest or the last of a step, such
             as a lag, is not to be seen before it was so. A mean, such as a rate, stands where the
             step begins.
     """
     rows, names = top_and_others(frame, by=by, value=value, limit=limit)
-    made = plot(palette, height=height, y_title=y_title, log=log)
+    made = plot(palette, height=height, legend_lines=legend_lines, log=log)
     rows = with_gaps(rows, step_seconds=step_seconds, values=(value,), by=by)
     colours = colours_of(names[:limit], palette)
     for position, name in enumerate(names):
@@ -116,7 +119,7 @@ def series_chart(
             dash="dot" if is_rest else "solid",
         )
     put_time_axis(made, axis)
-    put_marks(made, axis, palette, pixels=height - _AROUND)
+    put_marks(made, axis, palette)
     _fit(made)
     put_legend(made, axis)
     return made.done()
@@ -161,9 +164,10 @@ def columns_chart(
     axis: Axis,
     palette: Palette,
     step_seconds: float,
-    y_title: str = "",
+    durations: bool = False,
     log: bool = False,
-    height: int = 300,
+    height: int = 190,
+    legend_lines: int = 0,
     band: Band | None = None,
     ghost: Ghost | None = None,
     levels: Sequence[tuple[str, float]] = (),
@@ -171,22 +175,20 @@ def columns_chart(
 ) -> go.Figure:
     """Draw one line a column of the same rows; see ``series_chart`` for the arguments.
 
-    Without a ``y_title`` the values are durations in seconds, drawn in the unit that suits them.
+    Values that are ``durations`` are seconds, drawn in ``duration_unit``.
     Levels are names and values, at most as many as ``LEVEL_DASHES``. One is drawn where a line
     comes near it, and a band as far as that: a high one would press all lines to the ground.
     """
-    unit, is_time = 1.0, not y_title
-    if is_time:
-        longest = max((_peak(frame, line.column) for line in lines), default=0.0)
-        unit, y_title = time_unit(longest)
-    peak = max((_peak(frame, line.column) for line in lines), default=0.0)
+    columns = [line.column for line in lines]
+    unit = duration_unit(frame, columns)[0] if durations else 1.0
+    peak = _highest(frame, columns)
     seen_levels = [
         (dash, *one)
         for dash, one in zip(LEVEL_DASHES, levels, strict=False)
         if peak >= _LEVEL_SEEN_RATIO * one[1]
     ]
     named = len(lines) + len(seen_levels) + sum(one is not None for one in (band, ghost))
-    made = plot(palette, height=height, y_title=y_title, legend=named > 1, log=log)
+    made = plot(palette, height=height, legend=named > 1, legend_lines=legend_lines, log=log)
     if band is not None and not band.frame.is_empty():
         _add_band(made, band, axis, palette)
         if not log:
@@ -199,7 +201,7 @@ def columns_chart(
             made,
             _times(before["time"], axis, ghost.step_seconds if at_end else 0),
             [None if value is None else value / unit for value in values],
-            words=[duration(value) for value in values] if is_time else None,
+            words=[duration(value) for value in values] if durations else None,
             name=ghost.name,
             colour=palette.others,
             dash="dot",
@@ -209,28 +211,28 @@ def columns_chart(
             made,
             [axis.local(axis.start), axis.local(axis.end)],
             [level / unit] * 2,
-            words=[duration(level)] * 2 if is_time else None,
+            words=[duration(level)] * 2 if durations else None,
             name=level_name,
             colour=palette.quiet,
             dash=dash,
         )
-    rows = with_gaps(frame, step_seconds=step_seconds, values=[line.column for line in lines])
+    rows = with_gaps(frame, step_seconds=step_seconds, values=columns)
     times = _times(rows["time"], axis, step_seconds if at_end else 0)
     for position, line in enumerate(lines):
         _add_line(
             made,
             times,
             [None if value is None else value / unit for value in rows[line.column].to_list()]
-            if is_time
+            if durations
             else rows[line.column].to_list(),
-            words=[duration(value) for value in rows[line.column].to_list()] if is_time else None,
+            words=[duration(value) for value in rows[line.column].to_list()] if durations else None,
             name=line.name,
             colour=line.colour or palette.series[position % len(palette.series)],
             dash=line.dash,
             steps=line.steps,
         )
     put_time_axis(made, axis)
-    put_marks(made, axis, palette, pixels=height - _AROUND)
+    put_marks(made, axis, palette)
     _fit(made)
     put_legend(made, axis)
     return made.done()
@@ -362,6 +364,10 @@ def _fit(made: Plot) -> None:
     is_log = made.y["type"] == "log"
     if peak < 5 and not is_log and all(float(y).is_integer() for y in drawn):
         made.y.update(dtick=1, range=[0, max(1.0, peak) * 1.05])
+
+
+def _highest(frame: pl.DataFrame, columns: Sequence[str]) -> float:
+    return max((_peak(frame, column) for column in columns), default=0.0)
 
 
 def _peak(frame: pl.DataFrame, column: str) -> float:

@@ -92,19 +92,12 @@ def _briefly(text: str) -> str:
     return text.removeprefix("Alert: ").replace(" is ", " ", 1)
 
 
-def put_marks(made: Plot, axis: Axis, palette: Palette, *, pixels: float) -> None:
-    """Draw the axis' events in a strip of their own, above what is drawn over time.
-
-    Args:
-        made: The figure.
-        axis: Its time axis.
-        palette: The colours.
-        pixels: The height of its plot, about.
-    """
+def put_marks(made: Plot, axis: Axis, palette: Palette) -> None:
+    """Draw the axis' events in a strip of their own, above what is drawn over time."""
     found = marks(axis)
     if not found:
         return
-    top = 1 - min(STRIP_PIXELS / max(pixels, 1.0), _MOST_OF_PLOT)
+    top = 1 - min(STRIP_PIXELS / made.height, _MOST_OF_PLOT)
     made.y["domain"] = [0, top]
     put_lines(made, axis, palette, top=top)
     for mark in found:

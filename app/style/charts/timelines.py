@@ -19,8 +19,6 @@ _NARROW = 14
 """So many letters of a name on a phone: a third of the width."""
 _PIXELS = 220
 """Of the axis, at the least."""
-_AROUND = 70
-"""Pixels of the figure's height that are not the plot's."""
 
 
 def shown_of(alerts: pl.DataFrame) -> str | None:
@@ -55,8 +53,7 @@ def timeline_chart(
     """
     names = _names(alerts)[:_SHOWN]
     strip = STRIP_PIXELS if axis.events else 0
-    height = 60 + _ROW_PIXELS * max(2, len(names)) + strip
-    made = plot(palette, height=height, y_title="", legend=True)
+    made = plot(palette, height=_ROW_PIXELS * max(2, len(names)) + strip)
     colours = {
         "critical": (URGENT.label, palette.act, ""),
         "warning": (WATCH.label, palette.watch, "/"),
@@ -110,7 +107,7 @@ def timeline_chart(
     put_time_axis(made, axis)
     # Names take their part of the width.
     narrowest = replace(axis, pixels=min(axis.pixels, _PIXELS))
-    put_marks(made, narrowest, palette, pixels=height - _AROUND)
+    put_marks(made, narrowest, palette)
     made.layout.update(barmode="overlay", bargap=0.35, hovermode="closest")
     made.y.update(
         type="category",

@@ -118,6 +118,8 @@ _MANY: Mapping[str, str] = {
 _LOSSES = (BROKER_MISSING, "unclean election", "log truncated")
 _COUNTED = ("topic created", "topic deleted", "topic recreated")
 """Kinds whose phrase leaves out how many partitions there are."""
+_MAIN = (Sort.BROKERS, Sort.ALERTS)
+"""What marks name before the rest: on the page of a group or topic alerts are its own."""
 _SAID_BY_WORDS = ("before", "after")
 
 
@@ -377,7 +379,7 @@ def of_advice(at: datetime, what: str) -> Event:
 
 def marks(events: Iterable[Event]) -> tuple[ChartEvent, ...]:
     """Draw the choice of kinds of marks, and return the events of those that are chosen."""
-    with st.popover("Marks", icon=":material/flag:", width="content"):
+    with st.popover("Marks", icon=":material/flag:", type="tertiary", width="content"):
         chosen = st.pills(
             "What charts mark",
             [one.value for one in Sort],
@@ -387,13 +389,17 @@ def marks(events: Iterable[Event]) -> tuple[ChartEvent, ...]:
             bind="query-params",
             persist_state="session",
         )
+    return chart_events(one for one in events if one.sort.value in chosen)
+
+
+def chart_events(events: Iterable[Event]) -> tuple[ChartEvent, ...]:
+    """Return events as charts mark them."""
     return tuple(
         ChartEvent(
             at=one.at,
             text=one.what,
             detail=one.detail,
-            kind="act" if one.is_loss else "main" if one.sort is Sort.BROKERS else "quiet",
+            kind="act" if one.is_loss else "main" if one.sort in _MAIN else "quiet",
         )
         for one in events
-        if one.sort.value in chosen
     )

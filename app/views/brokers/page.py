@@ -64,14 +64,16 @@ with components.guarded():
         if brokers.height > 24:
             st.caption(f"24 of {brokers.height} brokers; the chart below has all of them")
 
-beside_title = components.heading("Partitions at risk", help_text=partition_risk.HELP)
-with components.section("Partitions at risk", row=beside_title):
+controls = components.heading(
+    "Partitions at risk", help_text=partition_risk.HELP, unit="partitions"
+)
+with components.guarded():
     history = history_queries.cluster_history(view)
     present_too = cluster if view.until >= view.now else None
     if partition_risk.nothing_at_risk(history.frame, present_too):
         components.nothing(f"No partition was at risk {view.period}.", icon=":material/check:")
     else:
-        with beside_title:
+        with controls:
             marks = events.marks(page_events.of_cluster(view))
         axis = page_axis(view, history, marks)
         components.chart(
@@ -83,7 +85,12 @@ with components.section("Partitions at risk", row=beside_title):
 
 left, right = st.columns([3, 2], gap="medium")
 if brokers["replicas"].count():
-    with left, components.section("Leaders and replicas by broker", is_folded=view.is_phone):
+    with (
+        left,
+        components.section(
+            "Leaders and replicas by broker", unit="partitions", is_folded=view.is_phone
+        ),
+    ):
         components.chart(
             stacked_bars(
                 brokers,
@@ -91,8 +98,6 @@ if brokers["replicas"].count():
                 parts={"leaders": "leaders", "followers": "followers"},
                 colours=[view.palette.series[0], view.palette.others],
                 palette=view.palette,
-                y_title="partitions",
-                height=230,
             ),
             key="brokers-leaders",
             alt="Partitions that each broker leads and follows",

@@ -183,12 +183,10 @@ arrived = view_model.by_exception(DEAD_LETTERS.empty, 60.0)
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = history_queries.dead_letter_history(view).of("name", row["name"])
-    with left:
-        beside_title = components.heading("Arriving")
-    with beside_title:
+    with left, components.heading("Arriving", unit="messages a minute"):
         marks = events.marks(page_events.of_cluster(view))
     axis = page_axis(view, history, marks, part=0.6)
-    with left, components.section("Arriving", row=beside_title):
+    with left, components.guarded():
         components.chart(
             columns_chart(
                 view_model.by_minute(history.frame),
@@ -202,8 +200,7 @@ with components.guarded():
                 axis=axis,
                 palette=view.palette,
                 step_seconds=history.step_seconds,
-                y_title="messages a minute",
-                height=200,
+                height=160,
             ),
             key="letters-arriving",
             alt=f"Messages a minute that arrive in {row['name']}, over time",
@@ -213,6 +210,7 @@ with components.guarded():
         left,
         components.section(
             "By exception",
+            unit="messages a minute",
             help_text="What arrived, shared out as the exceptions of the records that each poll "
             "sampled: an estimate, for a day at most.",
             is_folded=view.is_phone,
@@ -240,9 +238,8 @@ with components.guarded():
                     axis=axis,
                     palette=view.palette,
                     step_seconds=step,
-                    y_title="messages a minute",
                     limit=6,
-                    height=230,
+                    height=150,
                 ),
                 key="letters-exceptions",
                 alt=f"Arrivals in {row['name']} by exception, over time"

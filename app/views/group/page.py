@@ -15,8 +15,8 @@ from alerting.tools.explain import explained
 from app.data import history_queries, present, queries, recent_samples
 from app.data.context import current
 from app.data.history import GROUP as GROUP_MEASURES
-from app.style.charts.heatmaps import heatmap
-from app.style.charts.lines import Line, colours_of, columns_chart
+from app.style.charts.heatmaps import heat_unit, heatmap
+from app.style.charts.lines import Line, colours_of, columns_chart, duration_unit
 from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
 from app.ui import (
     components,
@@ -214,7 +214,7 @@ if st.toggle("Why this status", key="group-why"):
 # On a phone columns lie below each other: what next comes before charts there.
 sides = st.columns([3, 2], gap="medium")
 left_side, right_side = reversed(sides) if view.is_phone else sides
-low = 150 if view.is_phone else 210
+first_high, high = (100, 90) if view.is_phone else (180, 140)
 levels, short_retention = lag_levels.levels(objective, {}, ()), ""
 with components.guarded():
     read = row["topics"] or ()
@@ -226,10 +226,10 @@ with components.guarded():
     partitions = history_queries.partition_history(view, group)
     whole = history_queries.group_history(view, [group])
     history = replace(whole, frame=view_model.with_whole_delays(whole.frame, partitions.frame))
-    with left_side:
-        beside_title = components.heading("Time lag")
-    with beside_title:
+    late_unit = duration_unit(history.frame, ["time_lag_seconds"])[1]
+    with left_side, components.heading("Time lag", unit=late_unit):
         before = seasons.choice()
+        log = components.log_switch("group-time-lag-log")
         marks = events.marks(page_events.of_group(view, group, row["topics"] or (), rebalances))
     axis = page_axis(view, history if history.first else partitions, marks, part=0.6)
     with left_side:
@@ -241,29 +241,32 @@ with components.guarded():
             "time-lag": " ".join(filter(None, of_time_lag)),
             "lag": " ".join(filter(None, (seasons.unusual(view, group), ends))),
         }
-        for title, key, column, y_title, alt in (
-            ("Time lag", "time-lag", "time_lag_seconds", "", "Age"),
-            ("Lag", "lag", "lag", "messages waiting", "Number"),
+        for name, key, column, alt in (
+            ("time lag", "time-lag", "time_lag_seconds", "Age"),
+            ("lag", "lag", "lag", "Number"),
         ):
-            row_of = beside_title if key == "time-lag" else None
-            with components.section(title, log_key=f"group-{key}-log", row=row_of) as log:
+            is_late = column == "time_lag_seconds"
+            if not is_late:
+                with components.heading("Lag", unit="messages waiting"):
+                    log = components.log_switch("group-lag-log")
+            with components.guarded():
                 components.chart(
                     columns_chart(
                         history.frame,
-                        [Line(column=column, name=title.lower(), colour=own)],
+                        [Line(column=column, name=name, colour=own)],
                         axis=axis,
                         palette=view.palette,
                         step_seconds=history.step_seconds,
-                        y_title=y_title,
+                        durations=is_late,
                         log=log,
-                        height=low,
+                        height=first_high if is_late else high,
                         at_end=True,
-                        band=seasons.band(usual["lag_max"], view) if key == "lag" else None,
+                        band=None if is_late else seasons.band(usual["lag_max"], view),
                         ghost=seasons.ghost(
                             *(view, before, GROUP_HISTORY, "group", group),
                             measure=MEASURES[column],
                         ),
-                        levels=levels if key == "time-lag" else (),
+                        levels=levels if is_late else (),
                     ),
                     key=f"group-{key}",
                     alt=f"{alt} of the messages that {group} has not read, over time",
@@ -274,6 +277,7 @@ with components.guarded():
         by_time = not view_model.lacks_delays(rows)
         with components.section(
             "Time lag by partition" if by_time else "Lag by partition",
+            unit=heat_unit(rows["time_lag_seconds"], NEUTRAL_SECONDS) if by_time else "messages",
             help_text="One row a partition: a stuck or hot one stands out. Blank is not known. "
             f"Less than {duration(NEUTRAL_SECONDS)} of arrivals stays in neutral colours.",
             is_folded=view.is_phone,
@@ -304,7 +308,9 @@ with components.guarded():
                     alt=f"Lag of each partition of {group} over time",
                     note=" ".join(filter(None, (most, end_of(view, partitions)))),
                 )
-        with components.section("Arriving and consumed", is_folded=view.is_phone):
+        with components.section(
+            "Arriving and consumed", unit="messages a second", is_folded=view.is_phone
+        ):
             rates = history_queries.group_rates(view, group)
             components.chart(
                 columns_chart(
@@ -316,8 +322,7 @@ with components.guarded():
                     axis=axis,
                     palette=view.palette,
                     step_seconds=rates.step_seconds,
-                    y_title="messages a second",
-                    height=low + 30,
+                    height=high,
                     band=seasons.band(usual["arrival_per_second"], view),
                     ghost=seasons.ghost(
                         *(view, before, GROUP_HISTORY, "group", group),
@@ -332,7 +337,9 @@ with components.guarded():
     with right_side:
         with components.section("Advice"):
             current_advice.draw(view, Subject.GROUP, group)
-        with components.section("Expected to arrive", is_folded=view.is_phone):
+        with components.section(
+            "Expected to arrive", unit="messages a second", is_folded=view.is_phone
+        ):
             forecast.draw(view, "group", group)
 
 members.draw(view, row, samples, offsets, decided)

@@ -11,7 +11,7 @@ from alerting.inputs import facts
 from app.data import alert_store, late_history, present, queries
 from app.data.context import current
 from app.data.lake_tables import TABLE_BADGE_STYLES
-from app.style.charts.lines import Line, columns_chart, series_chart
+from app.style.charts.lines import Line, columns_chart, duration_unit, series_chart
 from app.style.format import clock, count, escape, listing, size
 from app.ui import components, tables
 from app.ui.tables import DASH, Column
@@ -21,6 +21,8 @@ from lake.errors import LakeError
 from lake.schemas.current import BROKER_STATUS
 
 NAMED_SECTIONS = 6
+_LEGEND_LINES = 2
+"""Of their names: both charts begin at one height."""
 FAILED_AT = Column("last failure", "time", unknown=DASH, width=90)
 SAID = Column(
     "what was said",
@@ -115,6 +117,7 @@ elif collections is not None:
             left,
             components.section(
                 "Time between polls",
+                unit=duration_unit(polls, ["gap_seconds"])[1],
                 help_text="A steady line is good: no poll was late or left out.",
             ),
         ):
@@ -125,12 +128,19 @@ elif collections is not None:
                     axis=axis,
                     palette=view.palette,
                     step_seconds=1e9,
-                    height=220,
+                    durations=True,
+                    legend_lines=_LEGEND_LINES,
+                    height=150,
                 ),
                 key="health-cadence",
                 alt="Seconds between polls over time",
             )
-        with right, components.section("How long sections take", log_key="health-log") as log:
+        with (
+            right,
+            components.section(
+                "How long sections take", unit="seconds", log_key="health-log"
+            ) as log,
+        ):
             components.chart(
                 series_chart(
                     view_model.durations(ranged),
@@ -139,10 +149,10 @@ elif collections is not None:
                     axis=axis,
                     palette=view.palette,
                     step_seconds=1e9,
-                    y_title="seconds",
                     limit=NAMED_SECTIONS,
                     log=log,
-                    height=220,
+                    legend_lines=_LEGEND_LINES,
+                    height=150,
                 ),
                 key="health-durations",
                 alt="Duration of each section's collection over time",

@@ -13,7 +13,7 @@ from app.data.alert_store import VisibleAlerts
 from app.data.context import current
 from app.data.history import History
 from app.style.charts.base import Axis
-from app.style.charts.lines import Line, colours_of, columns_chart
+from app.style.charts.lines import Line, colours_of, columns_chart, duration_unit
 from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.columns import room_left
 from app.style.format import escape, thin
@@ -172,7 +172,9 @@ with components.guarded():
         at_risk = sampled.at_risk(chosen) or history_queries.cluster_history(chosen)
 if at_risk is not None:
     with components.section(
-        "Partitions at risk", help_text=f"Of the whole cluster. {partition_risk.HELP}"
+        "Partitions at risk",
+        unit="partitions",
+        help_text=f"Of the whole cluster. {partition_risk.HELP}",
     ):
         if not replication.is_known(at_risk.frame):
             components.nothing("How many partitions were at risk then is not known.")
@@ -185,7 +187,7 @@ if at_risk is not None:
                     at_risk,
                     axis=marked(at_risk),
                     palette=view.palette,
-                    height=180 if view.is_phone else 230,
+                    height=110 if view.is_phone else 160,
                 ),
                 key="incident-risk",
                 alt=f"Partitions at risk around the time of {cause.what}",
@@ -201,6 +203,9 @@ if late is not None:
     of = f" of {escape(late.names[0])}" if len(late.names) == 1 else ""
     with components.section(
         ("Time lag" if late.is_time else "Lag") + of,
+        unit=duration_unit(late.frame, [str(one) for one in range(len(late.names))])[1]
+        if late.is_time
+        else "messages waiting",
         help_text="Of the groups that it is about: it names them, or a topic that they read. Where "
         "its cause is a broker or the cluster, of those that follow from it.",
     ):
@@ -223,8 +228,8 @@ if late is not None:
                     axis=marked(history),
                     palette=view.palette,
                     step_seconds=history.step_seconds,
-                    y_title="" if late.is_time else "messages waiting",
-                    height=180 if view.is_phone else 240,
+                    durations=late.is_time,
+                    height=110 if view.is_phone else 160,
                     at_end=True,
                     levels=levels,
                 ),

@@ -8,6 +8,7 @@ import streamlit as st
 from app.data import history_queries, present, queries
 from app.data.context import current
 from app.data.history import CLUSTER, History
+from app.style.charts.base import plot_height
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import count, duration, escape, exact, per_minute, rate, short, thin
 from app.ui import (
@@ -31,6 +32,8 @@ from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS
 
 FOLDED = 50
 NAMED_SERIES = 5
+_LEGEND_LINES = 2
+"""Of names of groups above a chart of half the page: both charts begin at one height."""
 
 view = current()
 groups = cluster = found = None
@@ -188,17 +191,11 @@ with components.guarded():
     busiest = groups.sort(waiting, descending=True, nulls_last=True)["group"].head(NAMED_SERIES)
     past = history_queries.group_history(view, busiest.to_list())
     left, right = st.columns(2, gap="medium")
-    with (
-        right,
-        components.heading(
-            "Arriving and consumed",
-            help_text="What all topics receive, internal ones too, and what all groups consume: a "
-            "message that two groups read counts twice in the latter.",
-        ),
-    ):
+    with left, components.heading("Lag by group", unit="messages waiting"):
+        log = components.log_switch("overview-log")
         marks = events.marks(page_events.of_cluster(view))
     axis = page_axis(view, past, marks, part=0.5)
-    with left, components.section("Lag by group", log_key="overview-log") as log:
+    with left:
         lag_figure = series_chart(
             past.frame,
             by="group",
@@ -206,8 +203,9 @@ with components.guarded():
             axis=axis,
             palette=view.palette,
             step_seconds=past.step_seconds,
-            y_title="messages waiting",
             limit=NAMED_SERIES,
+            legend_lines=_LEGEND_LINES,
+            height=150,
             log=log,
             at_end=True,
         )
@@ -217,7 +215,15 @@ with components.guarded():
             alt="Messages waiting over time: the groups with the highest lag",
             note=note_of(view, past),
         )
-    with right, components.guarded():
+    with (
+        right,
+        components.section(
+            "Arriving and consumed",
+            unit="messages a second",
+            help_text="What all topics receive, internal ones too, and what all groups consume: a "
+            "message that two groups read counts twice in the latter.",
+        ),
+    ):
         components.chart(
             columns_chart(
                 whole.frame,
@@ -228,8 +234,8 @@ with components.guarded():
                 axis=axis,
                 palette=view.palette,
                 step_seconds=past.step_seconds,
-                y_title="messages a second",
-                height=lag_figure.layout.height,
+                legend_lines=_LEGEND_LINES,
+                height=plot_height(lag_figure),
             ),
             key="flows",
             alt="Messages a second that all topics receive and all groups consume, over time",

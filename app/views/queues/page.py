@@ -105,6 +105,7 @@ with st.grid(6, min_column_width=124, gap="small"):
 if deepest := view_model.deepest(rows, NAMED_SERIES):
     with components.section(
         "Waiting by queue",
+        unit="messages ready",
         help_text="Messages ready, in the queues with most of them now. Drawn from samples, of a "
         "day at most.",
         log_key="queues-log",
@@ -120,10 +121,9 @@ if deepest := view_model.deepest(rows, NAMED_SERIES):
                     axis=page_axis(view, history),
                     palette=view.palette,
                     step_seconds=history.step_seconds,
-                    y_title="messages ready",
                     limit=NAMED_SERIES,
                     log=log,
-                    height=230,
+                    height=160,
                     at_end=True,
                 ),
                 key="queues-waiting",

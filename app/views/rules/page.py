@@ -126,6 +126,7 @@ with components.section(
             ),
             key="try-spans",
             alt="When the rule would have fired",
+            title="When it would have fired",
         )
     values = alert_list.value_rows(found)
     if values.is_empty():
@@ -140,10 +141,11 @@ with components.section(
                 axis=axis,
                 palette=view.palette,
                 step_seconds=max(view.interval_seconds, LENGTHS[length] / EVALUATIONS) * 2,
-                y_title=unit,
-                height=240,
+                height=160,
             ),
             key="try-values",
             alt="What the rule looks at, over time",
+            title="What it looks at",
+            unit=unit,
             note=f"True when: {alert_list.condition(changed)}.",
         )

@@ -29,6 +29,14 @@ from scaling.facts.group_facts import GroupFacts
 from scaling.sizing.size import SizeInputs
 
 _MOST_ROWS = 200
+_LOAD, _SKEW = "Load against capacity", "What each partition gets"
+_EXPECTED, _COURSE = "What is expected to arrive", "Consumers and lag of late"
+_UNITS = {
+    _LOAD: "messages a second of the busiest",
+    _SKEW: "messages a second",
+    _EXPECTED: "messages a second",
+}
+"""What figures count; those of a course say it one by one."""
 
 
 def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
@@ -38,37 +46,35 @@ def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
     lacking: dict[str, str] = {}
     if asked is None:
         why = escape(why_not_sized(facts))
-        lacking["Load against capacity"] = f"{why[:1].upper()}{why[1:]}."
+        lacking[_LOAD] = f"{why[:1].upper()}{why[1:]}."
     else:
-        figures["Load against capacity"] = lambda: _load(view, facts, asked, proposed)
+        figures[_LOAD] = lambda: _load(view, facts, asked, proposed)
     rates = [
         (_name(facts, p.status), p.status.numbers.arrival_per_second)
         for p in facts.partitions
         if p.status.subscribed
     ]
     if all(one is None for _, one in rates):
-        lacking["What each partition gets"] = why_no_rates(facts)
+        lacking[_SKEW] = why_no_rates(facts)
     else:
-        figures["What each partition gets"] = lambda: _skew(view, facts, rates)
+        figures[_SKEW] = lambda: _skew(view, facts, rates)
     with components.guarded():
         numbers = forecast.forecast(view, "group", facts.group)
         if isinstance(numbers, str):
-            lacking["What is expected to arrive"] = numbers
+            lacking[_EXPECTED] = numbers
         else:
-            figures["What is expected to arrive"] = lambda: _expected(
-                view, numbers, asked, proposed
-            )
+            figures[_EXPECTED] = lambda: _expected(view, numbers, asked, proposed)
     with components.guarded():
         history = history_queries.group_history(view, [facts.group])
         if history.frame.is_empty():
-            lacking["Consumers and lag of late"] = "No history is known yet."
+            lacking[_COURSE] = "No history is known yet."
         else:
-            figures["Consumers and lag of late"] = lambda: _tried(view, history)
+            figures[_COURSE] = lambda: _tried(view, history)
     drawn = list(figures.items())
     for first in range(0, len(drawn), 2):
         pair = drawn[first : first + 2]
         for column, (title, figure) in zip(st.columns(2, gap="small"), pair, strict=False):
-            with column, components.section(title):
+            with column, components.section(title, unit=_UNITS.get(title)):
                 figure()
     if lacking:
         st.caption(" ".join(f"**{title}**: {why}" for title, why in lacking.items()))
@@ -115,12 +121,12 @@ def _tried(view: View, history: History) -> None:
             axis=axis,
             palette=view.palette,
             step_seconds=history.step_seconds,
-            y_title="consumers",
-            height=110,
+            height=60,
             at_end=True,
         ),
         key="tried-members",
         alt="Number of consumers over time",
+        title="Consumers",
     )
     components.chart(
         columns_chart(
@@ -129,12 +135,13 @@ def _tried(view: View, history: History) -> None:
             axis=axis,
             palette=view.palette,
             step_seconds=history.step_seconds,
-            y_title="messages waiting",
-            height=110,
+            height=60,
             at_end=True,
         ),
         key="tried-lag",
         alt="Lag over the same time",
+        title="Lag",
+        unit="messages waiting",
         note=note_of(view, history),
     )
 

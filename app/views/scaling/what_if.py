@@ -273,12 +273,13 @@ def _show(
                 hours,
                 now.lag.tolist(),
                 changed.lag.tolist(),
-                y_title="messages waiting",
                 x_title=x_title,
                 palette=view.palette,
                 measured=(past, [one.lag for one in measured]),
             ),
             key="what-if-lag",
+            title="Lag",
+            unit="messages waiting",
             alt=f"Lag, simulated: at most {exact(round(changed.lag_peak))} messages with the "
             f"change, {exact(round(now.lag_peak))} as it is",
         )
@@ -288,7 +289,6 @@ def _show(
                 hours,
                 (now.time_lag_seconds / 60).tolist(),
                 (changed.time_lag_seconds / 60).tolist(),
-                y_title="time lag, minutes",
                 x_title=x_title,
                 palette=view.palette,
                 measured=(
@@ -301,6 +301,8 @@ def _show(
                 objective=found.objective_seconds / 60,
             ),
             key="what-if-time-lag",
+            title="Time lag",
+            unit="minutes",
             alt=f"Time lag, simulated: at most {duration(changed.time_lag_peak_seconds)} with the "
             f"change, {duration(now.time_lag_peak_seconds)} as it is",
         )

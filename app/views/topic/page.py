@@ -118,13 +118,12 @@ if arriving is None:
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = history_queries.topic_history(view, [topic])
-    with left:
-        beside_title = components.heading("Arriving")
-    with beside_title:
+    with left, components.heading("Arriving", unit="messages a second"):
         before = seasons.choice()
+        log = components.log_switch("topic-log")
         marks = events.marks(page_events.of_topic(view, topic))
     axis = page_axis(view, history, marks, part=0.6)
-    with left, components.section("Arriving", log_key="topic-log", row=beside_title) as log:
+    with left, components.guarded():
         components.chart(
             columns_chart(
                 history.frame,
@@ -138,9 +137,8 @@ with components.guarded():
                 axis=axis,
                 palette=view.palette,
                 step_seconds=history.step_seconds,
-                y_title="messages a second",
                 log=log,
-                height=150 if view.is_phone else 260,
+                height=100 if view.is_phone else 190,
                 band=seasons.band(usual, view),
                 ghost=seasons.ghost(view, before, TOPIC_HISTORY, "topic", topic, TOPIC[0]),
             ),
@@ -153,6 +151,7 @@ with (
     right,
     components.section(
         "Arriving by partition",
+        unit="messages a second",
         help_text="From the ends of the partitions' logs over the last ten minutes. Amber is hot: "
         "far more than the others.",
         is_folded=view.is_phone,
@@ -167,17 +166,17 @@ with (
                 label="partition",
                 value="arrival",
                 palette=view.palette,
-                y_title="messages a second",
+                unit="messages a second",
                 even=arriving / rows.height if arriving and rows.height > 1 else None,
                 marked="is_hot",
-                height=260,
+                height=190,
             ),
             key="topic-partitions",
             alt=f"Messages a second of each partition of {topic}",
             note="Dotted: an even share.",
         )
 
-with components.section("Expected to arrive", is_folded=view.is_phone):
+with components.section("Expected to arrive", unit="messages a second", is_folded=view.is_phone):
     forecast.draw(view, "topic", topic)
 
 with components.section("Groups that read it"):

@@ -142,10 +142,10 @@ else:
     )
 
 if history is not None:
-    beside_title = components.heading("Arriving by topic")
-    with beside_title:
+    with components.heading("Arriving by topic", unit="messages a second"):
+        log = components.log_switch("topics-log")
         marks = events.marks(page_events.of_cluster(view))
-    with components.section("Arriving by topic", log_key="topics-log", row=beside_title) as log:
+    with components.guarded():
         axis = page_axis(view, history, marks)
         components.chart(
             series_chart(
@@ -155,10 +155,9 @@ if history is not None:
                 axis=axis,
                 palette=view.palette,
                 step_seconds=history.step_seconds,
-                y_title="messages a second",
                 limit=NAMED_SERIES,
                 log=log,
-                height=200 if view.is_phone else 320,
+                height=110 if view.is_phone else 230,
             ),
             key="topics-arriving",
             alt="Messages a second by topic over time: the busiest and the others' sum",

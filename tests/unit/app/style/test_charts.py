@@ -15,6 +15,7 @@ from app.style.charts.base import (
     Axis,
     ChartEvent,
     plot,
+    plot_height,
     put_time_axis,
     top_and_others,
     with_gaps,
@@ -25,6 +26,7 @@ from app.style.charts.lines import (
     Line,
     colours_of,
     columns_chart,
+    duration_unit,
     series_chart,
     time_unit,
 )
@@ -54,7 +56,6 @@ def chart(rows: pl.DataFrame, **options: object):  # type: ignore[no-untyped-def
         axis=AXIS,
         palette=LIGHT,
         step_seconds=60,
-        y_title="messages",
         **options,  # type: ignore[arg-type]
     )
 
@@ -68,7 +69,7 @@ def test_the_highest_are_drawn_and_the_others_added_up() -> None:
     assert rest["lag"].to_list() == [1.0, 2.0]
 
 
-@pytest.mark.parametrize(("pixels", "lines"), [(600, 0), (300, 1), (90, 5)])
+@pytest.mark.parametrize(("pixels", "lines"), [(600, 1), (300, 2), (90, 6)])
 def test_further_lines_of_a_legend_take_no_height_from_the_plot(pixels: int, lines: int) -> None:
     names = [f"g{number}" for number in range(5)]
     made = columns_chart(
@@ -77,11 +78,51 @@ def test_further_lines_of_a_legend_take_no_height_from_the_plot(pixels: int, lin
         axis=replace(AXIS, pixels=pixels),
         palette=LIGHT,
         step_seconds=60,
-        y_title="messages",
         levels=[("objective", 2.0)],
         height=180,
     )
-    assert made.layout.height == 180 + 19 * lines
+    assert made.layout.height == 180 + 12 + 19 * lines + 22
+    assert plot_height(made) >= 180
+
+
+def test_plots_beside_each_other_begin_and_end_at_one_height() -> None:
+    rows = frame(**{f"group-{number}": [1.0, 2.0] for number in range(6)})
+    many = chart(rows, legend_lines=2, height=150)
+    one = columns_chart(
+        frame(a=[1.0, 2.0]).with_columns(also=pl.col("lag")),
+        [Line(column="lag", name="lag" * 8), Line(column="also", name="also" * 8)],
+        axis=AXIS,
+        palette=LIGHT,
+        step_seconds=60,
+        legend_lines=2,
+        height=plot_height(many),
+    )
+    assert many.layout.margin == one.layout.margin
+    assert many.layout.height == one.layout.height
+    assert (many.layout.legend.yref, many.layout.legend.yanchor) == ("container", "top")
+
+
+def test_no_figure_names_its_axis_sideways_and_all_time_axes_begin_at_one_place() -> None:
+    rows = frame(a=[1.0, 90_000.0])
+    line = [Line(column="lag", name="lag")]
+    of_time = columns_chart(
+        rows, line, axis=AXIS, palette=LIGHT, step_seconds=60, durations=True, log=True
+    )
+    for made in (chart(rows), of_time):
+        assert made.layout.yaxis.title.text is None
+        assert made.layout.margin.l == 38
+
+
+def test_days_stand_below_the_hours_only_where_there_are_several() -> None:
+    def form(hours: int) -> str:
+        axis = replace(AXIS, end=START + timedelta(hours=hours))
+        made = series_chart(
+            frame(a=[1.0]), by="group", value="lag", axis=axis, palette=LIGHT, step_seconds=60
+        )
+        return made.layout.xaxis.tickformatstops[1].value
+
+    assert form(6) == "%H:%M"
+    assert form(24) == "%H:%M\n%-d %b"
 
 
 def test_a_sum_of_others_says_of_how_many_it_lacks_values() -> None:
@@ -100,6 +141,22 @@ def test_lines_and_heat_have_no_colour_of_a_severity(palette: Palette) -> None:
     assert dist(*map(lab, severities)) >= 25
     pairs = combinations(map(lab, palette.series), 2)
     assert min(dist(one, other) for one, other in pairs) >= 20
+
+
+@pytest.mark.parametrize(
+    ("palette", "ground"), [(LIGHT, "#ffffff"), (DARK, "#0f1318")], ids=["light", "dark"]
+)
+def test_lines_and_words_stand_out_from_the_ground(palette: Palette, ground: str) -> None:
+    """As WCAG 2.2 asks for: 3 to 1 of what is drawn (1.4.11), 4.5 to 1 of words (1.4.3)."""
+    drawn = (*palette.series, palette.others, palette.watch, palette.act)
+    assert min(contrast(one, ground) for one in drawn) >= 3
+    assert min(contrast(one, ground) for one in (palette.quiet, palette.text)) >= 4.5
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours, from their lightness in CIELAB."""
+    light, dark = sorted((((lab(each)[0] + 16) / 116) ** 3 for each in (one, other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
 
 
 def lab(colour: str) -> tuple[float, float, float]:
@@ -140,9 +197,7 @@ def test_the_highest_of_a_step_stands_where_it_ends_not_before_what_it_follows_f
     # The last step goes on: it is drawn up to now.
     expected = [*ends, axis.local(axis.end)]
     lines = [Line(column="lag", name="lag"), Line(column="also", name="also", steps=True)]
-    of_columns = columns_chart(
-        rows, lines, axis=axis, palette=LIGHT, step_seconds=60, y_title="n", at_end=True
-    )
+    of_columns = columns_chart(rows, lines, axis=axis, palette=LIGHT, step_seconds=60, at_end=True)
     of_series = series_chart(
         rows,
         by="group",
@@ -150,14 +205,13 @@ def test_the_highest_of_a_step_stands_where_it_ends_not_before_what_it_follows_f
         axis=axis,
         palette=LIGHT,
         step_seconds=60,
-        y_title="n",
         at_end=True,
     )
     of_lines, of_steps = of_columns.data
     for trace in (of_lines, *of_series.data):
         assert list(trace.x) == expected
     assert list(dict.fromkeys(of_steps.x)) == expected
-    begins = columns_chart(rows, lines, axis=axis, palette=LIGHT, step_seconds=60, y_title="n")
+    begins = columns_chart(rows, lines, axis=axis, palette=LIGHT, step_seconds=60)
     assert list(begins.data[0].x) == [axis.local(at) for at in rows["time"]]
 
 
@@ -172,7 +226,6 @@ def test_a_line_of_another_time_stands_as_the_one_beside_it() -> None:
         axis=AXIS,
         palette=LIGHT,
         step_seconds=60,
-        y_title="messages",
         ghost=ghost,
         at_end=True,
     )
@@ -190,14 +243,13 @@ def test_marks_stand_in_a_strip_above_all_lines_and_change_no_height() -> None:
             axis=replace(AXIS, events=events, pixels=300),
             palette=LIGHT,
             step_seconds=60,
-            y_title="messages",
             height=240,
         )
 
     bare, marked = drawn(), drawn(*marks)
     assert bare.layout.yaxis.domain is None
     top = marked.layout.yaxis.domain[1]
-    assert (1 - top) * (240 - 95) == pytest.approx(18)
+    assert (1 - top) * 240 == pytest.approx(18)
     assert {one.y1 for one in marked.layout.shapes} == {top}, "no line reaches into the strip"
     assert {(one.y, one.yref, one.yanchor) for one in marked.layout.annotations} == {
         (1, "paper", "top")
@@ -214,7 +266,6 @@ def test_names_of_a_legend_have_their_own_widths_and_are_whole_on_hover() -> Non
         axis=replace(AXIS, pixels=400),
         palette=DARK,
         step_seconds=60,
-        y_title="messages",
         height=240,
     )
     cut, short = made.data
@@ -223,7 +274,7 @@ def test_names_of_a_legend_have_their_own_widths_and_are_whole_on_hover() -> Non
     assert (short.name, short.hovertemplate) == ("short", "%{y:,.0f}")
     assert [cut.legendgroup, short.legendgroup] == [cut.name, "short"], "not that of the longest"
     assert made.layout.legend.tracegroupgap == 0
-    assert made.layout.height == 240
+    assert plot_height(made) == 240
     assert in_words(made).startswith(f"{long}: ")
 
 
@@ -268,7 +319,6 @@ def test_names_of_series_are_no_markup() -> None:
         axis=AXIS,
         palette=DARK,
         step_seconds=60,
-        y_title="messages",
     )
     assert made.data[0].name == "&lt;a href='//x'&gt;&amp;"
 
@@ -294,10 +344,11 @@ def test_durations_are_scaled_and_written_in_words_on_hover() -> None:
         axis=AXIS,
         palette=LIGHT,
         step_seconds=60,
+        durations=True,
     )
     assert list(made.data[0].y) == [0.0, 5.0]
     assert list(made.data[0].customdata) == ["0 s", "5 min"]
-    assert made.layout.yaxis.title.text == "minutes"
+    assert duration_unit(frame(a=[0.0, 300.0]), ["lag"]) == (60.0, "minutes")
 
 
 def test_a_line_of_steps_rises_where_the_higher_is_known_and_falls_where_it_was_last_so() -> None:
@@ -307,7 +358,6 @@ def test_a_line_of_steps_rises_where_the_higher_is_known_and_falls_where_it_was_
         axis=AXIS,
         palette=LIGHT,
         step_seconds=60,
-        y_title="partitions",
     )
     minutes = [round((at - made.data[0].x[0]).total_seconds() / 60) for at in made.data[0].x]
     assert list(zip(minutes, made.data[0].y, strict=True)) == [
@@ -319,13 +369,14 @@ def test_a_line_of_steps_rises_where_the_higher_is_known_and_falls_where_it_was_
 def test_what_was_generated_has_another_ground_as_far_as_it_is_shown() -> None:
     def grounds(until: datetime | None) -> list[tuple[datetime, datetime]]:
         axis = Axis(start=START, end=START + timedelta(hours=1), zone=UTC, generated_until=until)
-        drawn = plot(LIGHT, height=200, y_title="")
+        drawn = plot(LIGHT, height=200)
         put_time_axis(drawn, axis)
         return [(one["x0"], one["x1"]) for one in drawn.shapes]
 
     first = START.replace(tzinfo=None)
+    end = first + timedelta(minutes=20)
     assert grounds(None) == grounds(START) == []
-    assert grounds(START + timedelta(minutes=20)) == [(first, first + timedelta(minutes=20))]
+    assert grounds(START + timedelta(minutes=20)) == [(first, end), (end, end)], "its end is marked"
     assert grounds(START + timedelta(days=1)) == [(first, first + timedelta(hours=1))]
 
 
@@ -344,10 +395,10 @@ def test_the_ground_of_what_was_generated_is_seen_on_every_kind_of_chart() -> No
             "high_90": [3.0],
         }
     )
-    (ground,) = forecast_chart(expected, axis=axis, palette=LIGHT).layout.shapes
+    ground, _ = forecast_chart(expected, axis=axis, palette=LIGHT).layout.shapes
     assert ground.x1 == axis.local(START + timedelta(minutes=20))
     cells = pl.DataFrame({"time": [START], "label": ["0"], "order": [0], "late": [1.0]})
-    (ground,) = heatmap(
+    ground, _ = heatmap(
         cells, value="late", axis=axis, palette=LIGHT, step_seconds=60, neutral=60.0
     ).layout.shapes
     assert ground.layer == "above"
@@ -361,6 +412,7 @@ def test_each_level_that_a_line_comes_near_is_drawn_and_named() -> None:
             axis=AXIS,
             palette=LIGHT,
             step_seconds=60,
+            durations=True,
             levels=[("objective 5 min", 300.0), ("retention 1 min", 60.0)],
         )
         return [(trace.name, trace.line.dash) for trace in drawn.data[:-1]]

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import polars as pl
 
-from app.style.charts.heatmaps import bars, heatmap
+from app.style.charts.heatmaps import bars, heat_unit, heatmap
 from app.style.theme import LIGHT
 from tests.unit.app.style.test_charts import AXIS, START
 
@@ -50,13 +50,20 @@ def test_normal_noise_is_not_painted_red() -> None:
     assert heat([1.0, 90.0]).data[0].zmax == 90.0
 
 
+def test_the_scale_of_a_heatmap_has_the_unit_that_stands_in_its_heading() -> None:
+    late = pl.Series([1.0, None, 600.0])
+    assert heat_unit(late, 60.0) == "minutes"
+    assert heat([1.0, None, 600.0]).data[0].zmax == 10.0
+    assert heat_unit(pl.Series([None], dtype=pl.Float64), 60.0) == "seconds"
+
+
 def test_bars_mark_what_is_hot_and_show_an_even_share() -> None:
     made = bars(
         pl.DataFrame({"partition": [0, 1], "rate": [1.0, 9.0], "hot": [False, True]}),
         label="partition",
         value="rate",
         palette=LIGHT,
-        y_title="messages a second",
+        unit="messages a second",
         even=5.0,
         marked="hot",
     )

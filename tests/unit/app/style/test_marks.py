@@ -87,9 +87,9 @@ def test_no_mark_covers_another_or_the_edge(pixels: int) -> None:
 
 
 def test_events_of_the_axis_are_drawn_as_lines_and_told_on_hover() -> None:
-    made = plot(DARK, height=200, y_title="")
+    made = plot(DARK, height=120)
     events = (event(20, "e", detail="<b>x</b>"), event(20.05, "lost", is_act=True), event(90))
-    put_marks(made, replace(AXIS, events=events), DARK, pixels=120)
+    put_marks(made, replace(AXIS, events=events), DARK)
     (shape,), (note,) = made.shapes, made.notes
     assert note["text"] == "▼ lost"
     assert note["font"]["color"] == shape["line"]["color"] == DARK.act
@@ -98,16 +98,16 @@ def test_events_of_the_axis_are_drawn_as_lines_and_told_on_hover() -> None:
 
 
 def test_a_crowd_is_told_in_a_few_lines() -> None:
-    made = plot(DARK, height=200, y_title="")
+    made = plot(DARK, height=120)
     events = tuple(event(20 + number / 100, f"e{number}") for number in range(11))
-    put_marks(made, replace(AXIS, events=events), DARK, pixels=120)
+    put_marks(made, replace(AXIS, events=events), DARK)
     lines = made.notes[0]["hovertext"].split("<br>")
     assert (len(lines), lines[-1]) == (9, "and 3 more")
 
 
 def test_a_mark_without_room_for_words_tells_on_hover_what_it_is() -> None:
-    made = plot(DARK, height=200, y_title="")
+    made = plot(DARK, height=120)
     events = tuple(event(20 + 5 * number, f"e{number}" * 9) for number in range(3))
-    put_marks(made, replace(AXIS, events=events, pixels=200), DARK, pixels=120)
+    put_marks(made, replace(AXIS, events=events, pixels=200), DARK)
     assert [note["text"] for note in made.notes] == ["▼"] * 3
     assert all(one.text in note["hovertext"] for one, note in zip(events, made.notes, strict=True))

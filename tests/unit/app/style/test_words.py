@@ -32,6 +32,7 @@ def test_durations_are_told_as_they_are_written_and_levels_left_out() -> None:
         axis=AXIS,
         palette=LIGHT,
         step_seconds=60,
+        durations=True,
         levels=[("objective 5 min", 300.0), ("retention 1 h", 3600.0)],
     )
     assert in_words(drawn) == "last 1 h 30 min, highest 1 h 30 min at 08:01."
@@ -39,5 +40,5 @@ def test_durations_are_told_as_they_are_written_and_levels_left_out() -> None:
 
 def test_bars_are_no_lines_over_time() -> None:
     rows = pl.DataFrame({"broker": ["1", "2"], "leaders": [3.0, 4.0]})
-    drawn = bars(rows, label="broker", value="leaders", palette=LIGHT, y_title="")
+    drawn = bars(rows, label="broker", value="leaders", palette=LIGHT, unit="leaders")
     assert in_words(drawn) == ""

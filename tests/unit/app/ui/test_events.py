@@ -361,6 +361,16 @@ def test_how_many_alerts_began_and_ended() -> None:
     assert counted((50, 120)) == "1 alert ended"
 
 
+def test_a_mark_of_what_fired_is_named_before_a_rebalance() -> None:
+    def kind(sort: Sort, **given: bool) -> str:
+        (mark,) = events.chart_events([Event(at=START, sort=sort, what="x", **given)])
+        return mark.kind
+
+    assert kind(Sort.ALERTS, is_loss=True) == "act"
+    assert kind(Sort.ALERTS) == kind(Sort.BROKERS) == "main"
+    assert kind(Sort.REBALANCES) == "quiet"
+
+
 def test_what_fired_is_an_event_by_what_it_fired_for() -> None:
     fired = START + timedelta(minutes=5)
     stopped = alert(

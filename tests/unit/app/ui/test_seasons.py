@@ -102,7 +102,6 @@ def test_a_band_far_above_all_else_does_not_flatten_it(
         axis=Axis(start=times[0], end=times[-1], zone=UTC),
         palette=LIGHT,
         step_seconds=60,
-        y_title="messages waiting",
         band=Band(
             frame=pl.DataFrame({"time": times, "low": [low] * 10, "high": [130_000.0] * 10}),
             name="usual",
