@@ -19,7 +19,7 @@ from alerting.inputs.frames import Frames
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.lifecycle import Alert, State, advance
 from alerting.rules.model import AlertSeverity, Rule
-from alerting.status.phrases import duration, rate, share
+from alerting.status.phrases import duration
 from config.settings import LakeSettings
 from lake.schemas.current import GROUP_STATUS
 from lake.schemas.model import Table
@@ -381,21 +381,3 @@ def test_a_reason_is_new_only_where_the_source_was_watched_before(
         given = CheckInput(frames=frames, classify=classified)
         told += [seen.value for seen in CHECKS["dead_letter_new_reason"].observe(given)]
     assert (1.0 in told) is is_new
-
-
-@pytest.mark.parametrize(
-    ("ratio", "said"), [(0.25, f"{share(0.25)} fail"), (None, "An unknown share fail")]
-)
-def test_what_share_fails_is_said_only_where_it_is_known(ratio: float | None, said: str) -> None:
-    """Where dead letters arrive beside unknown arrivals, nobody can say that they are few."""
-    rows = [
-        (poll, {**FINE[DEAD_LETTERS], "arrival_ratio": ratio, "log_end": 9 + poll})
-        for poll in (0, 1)
-    ]
-    frames = Frames(
-        cluster="c", now=at(1).timestamp(), tables={"dead_letters": frame(DEAD_LETTERS, rows)}
-    )
-    (seen,) = CHECKS["dead_letter_ratio"].observe(CheckInput(frames=frames, classify=classified))
-    assert seen.value == (1.0 if ratio is None else ratio)
-    assert seen.detail.startswith(said)
-    assert f"; {rate(1 / 15)} arrive (means of 1 min)" in seen.detail, "of the same time"

@@ -1,0 +1,35 @@
+"""What share of the records fails."""
+
+from __future__ import annotations
+
+import pytest
+
+from alerting.checks.model import CheckInput
+from alerting.checks.registry import CHECKS
+from alerting.inputs.frames import Frames
+from alerting.status.phrases import rate, share
+from lake.schemas.tables import DEAD_LETTERS
+from tests.unit.alerting.checks.check_world import (
+    FINE,
+    at,
+    frame,
+)
+from tests.unit.alerting.evaluate.polled_rows import classified
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"), [(0.25, f"{share(0.25)} fail"), (None, "An unknown share fail")]
+)
+def test_what_share_fails_is_said_only_where_it_is_known(ratio: float | None, said: str) -> None:
+    """Where dead letters arrive beside unknown arrivals, nobody can say that they are few."""
+    rows = [
+        (poll, {**FINE[DEAD_LETTERS], "arrival_ratio": ratio, "log_end": 9 + poll})
+        for poll in (0, 1)
+    ]
+    frames = Frames(
+        cluster="c", now=at(1).timestamp(), tables={"dead_letters": frame(DEAD_LETTERS, rows)}
+    )
+    (seen,) = CHECKS["dead_letter_ratio"].observe(CheckInput(frames=frames, classify=classified))
+    assert seen.value == (1.0 if ratio is None else ratio)
+    assert seen.detail.startswith(said)
+    assert f"; {rate(1 / 15)} arrive (means of 1 min)" in seen.detail, "of the same time"
