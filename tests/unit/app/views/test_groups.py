@@ -35,7 +35,17 @@ def test_groups_are_listed_worst_first() -> None:
     [
         pytest.param({"lag": 9, "drain_seconds": 4.0}, 4.0, id="it is drained"),
         pytest.param(
-            {"lag": 9, "growth_per_second": 1.0, "arrival_per_second": 9.0}, NEVER, id="it grows"
+            {
+                **{"status": "STALLED", "lag": 9},
+                **{"growth_per_second": 1.0, "arrival_per_second": 9.0},
+            },
+            NEVER,
+            id="it grows",
+        ),
+        pytest.param(
+            {"lag": 9, "growth_per_second": 1.0, "arrival_per_second": 9.0},
+            NONE,
+            id="it grows and is not late",
         ),
         pytest.param(
             {"lag": 9, "growth_per_second": 0.1, "arrival_per_second": 9.0}, NONE, id="it breathes"
