@@ -143,9 +143,10 @@ def bars(
 ) -> go.Figure:
     """Draw one bar a row, with the height that an even share would have.
 
-    ``unit`` is what values count, for the hover.
+    ``unit`` is what values count, for the hover. The bars begin as high as the plot beside them,
+    which has a legend.
     """
-    made = plot(palette, height=height, legend=False)
+    made = plot(palette, height=height, legend=False, legend_lines=1)
     colours: str | list[str] = palette.series[0]
     if marked is not None:
         colours = [palette.watch if hot else palette.series[0] for hot in frame[marked].to_list()]
