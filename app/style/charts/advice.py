@@ -214,7 +214,8 @@ def what_if_chart(
 def _name_x(made: Plot, name: str, palette: Palette, *, lines: int) -> None:
     """Name the x axis, in one of so many lines that it has more than ticks of times have."""
     made.layout["margin"]["b"] += _FURTHER_LINE * lines
-    made.x.update(title={"text": name, "font": {"size": 11, "color": palette.quiet}})
+    font = {"size": 11, "color": palette.quiet}
+    made.x.update(title={"text": name, "font": font}, automargin=False)
 
 
 def _level(made: Plot, value: float, name: str, palette: Palette) -> None:

@@ -21,7 +21,7 @@ CONFIG: dict[str, Any] = {"displayModeBar": False, "responsive": True, "scrollZo
 PAGE_AXIS = "page axis"
 """Marks the figures whose time axis is the page's; see ``app.ui.browser.zoom``."""
 
-_GENERATED, _GENERATED_END = "rgba(128, 128, 128, 0.07)", "rgba(128, 128, 128, 0.5)"
+_GENERATED, _GENERATED_END = "rgba(128, 128, 128, 0.08)", "rgba(128, 128, 128, 0.5)"
 """The ground of what was generated and the line where it ends, light or dark."""
 
 _LEFT = 38
@@ -31,6 +31,8 @@ _RIGHT = 14
 _TOP, _BOTTOM = 8, 22
 """Half a line above the plot, and a line of ticks below it."""
 _DATE_LINE = 15
+_TICKS, _TICKS_OF_LOW, _LOW = 6, 4, 110
+"""Ticks at the left at most, and of plots that are lower than so many pixels."""
 LEGEND_LINE, _LEGEND_PAD = 19, 12
 
 GAP_STEPS = 1.5
@@ -167,7 +169,7 @@ def plot(
             "tickfont": ticks,
             "fixedrange": True,
             "tickformat": "~s",
-            "nticks": 6,
+            "nticks": _TICKS if height >= _LOW else _TICKS_OF_LOW,
             **({"dtick": 1} if log else {}),
         },
     )

@@ -13,9 +13,6 @@ from app.style.charts.marks import put_lines
 from app.style.format import duration, exact
 from app.style.theme import Palette
 
-_SCALE_LINES = 2
-"""As high as so many lines of a legend is the scale above the cells."""
-
 
 def heat_unit(values: pl.Series, neutral: float) -> str:
     """Return the unit in which the scale above a heatmap of seconds is written."""
@@ -49,9 +46,9 @@ def heatmap(
     labels = frame.select("label", "order").unique().sort("order")["label"].to_list()
     made = plot(
         palette,
-        height=height or min(450, max(72, 18 * len(labels))),
+        height=height or min(450, max(84, 18 * len(labels))),
         legend=False,
-        legend_lines=_SCALE_LINES,
+        legend_lines=1,  # the scale is as high as one
     )
     first, last = frame["time"].min(), frame["time"].max()
     if isinstance(first, datetime) and isinstance(last, datetime):
@@ -94,7 +91,7 @@ def heatmap(
                 colorbar={
                     "orientation": "h",
                     **{"x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom"},
-                    **{"thickness": 8, "xpad": 0, "ypad": 4},
+                    **{"thickness": 8, "xpad": 0, "ypad": 2},
                     "outlinewidth": 0,
                     "tickfont": {"size": 10, "color": palette.quiet},
                     "nticks": 4,
@@ -146,9 +143,10 @@ def bars(
 ) -> go.Figure:
     """Draw one bar a row, with the height that an even share would have.
 
-    ``unit`` is what values count, for the hover.
+    ``unit`` is what values count, for the hover. The bars begin as high as the plot beside them,
+    which has a legend.
     """
-    made = plot(palette, height=height, legend=False)
+    made = plot(palette, height=height, legend=False, legend_lines=1)
     colours: str | list[str] = palette.series[0]
     if marked is not None:
         colours = [palette.watch if hot else palette.series[0] for hot in frame[marked].to_list()]

@@ -64,9 +64,7 @@ with components.guarded():
         if brokers.height > 24:
             st.caption(f"24 of {brokers.height} brokers; the chart below has all of them")
 
-controls = components.heading(
-    "Partitions at risk", help_text=partition_risk.HELP, unit="partitions"
-)
+controls = components.heading("Partitions at risk", help_text=partition_risk.HELP)
 with components.guarded():
     history = history_queries.cluster_history(view)
     present_too = cluster if view.until >= view.now else None
@@ -85,12 +83,7 @@ with components.guarded():
 
 left, right = st.columns([3, 2], gap="medium")
 if brokers["replicas"].count():
-    with (
-        left,
-        components.section(
-            "Leaders and replicas by broker", unit="partitions", is_folded=view.is_phone
-        ),
-    ):
+    with left, components.section("Leaders and replicas by broker", is_folded=view.is_phone):
         components.chart(
             stacked_bars(
                 brokers,

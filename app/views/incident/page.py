@@ -172,9 +172,7 @@ with components.guarded():
         at_risk = sampled.at_risk(chosen) or history_queries.cluster_history(chosen)
 if at_risk is not None:
     with components.section(
-        "Partitions at risk",
-        unit="partitions",
-        help_text=f"Of the whole cluster. {partition_risk.HELP}",
+        "Partitions at risk", help_text=f"Of the whole cluster. {partition_risk.HELP}"
     ):
         if not replication.is_known(at_risk.frame):
             components.nothing("How many partitions were at risk then is not known.")
