@@ -14,12 +14,14 @@ from app.ui.changes.events import Event
 from app.ui.tables import Column
 
 _SEEN, _WHAT = 102, 320
-_SCHEMA = {
-    "at": pl.Datetime("us", "UTC"),
-    "what": pl.String,
-    "detail": pl.String,
-    "about": pl.String,
-}
+_SCHEMA = pl.Schema(
+    {
+        "at": pl.Datetime("us", "UTC"),
+        "what": pl.String(),
+        "detail": pl.String(),
+        "about": pl.String(),
+    }
+)
 
 
 def draw(view: View, found: Sequence[Event], *, key: str, nothing: str) -> None:

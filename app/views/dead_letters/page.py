@@ -59,7 +59,7 @@ components.headline(*map(escape, view_model.sentence(rows, stopped)))
 redrive_width = columns.word_width(table["redrive_group"], least=98, most=130)
 name_width = columns.word_width(table["name"], least=110, most=158)
 mostly_width = columns.line_width(table["mostly"], least=150, most=204)
-left = columns.room_left([name_width, 74, 90, mostly_width, 84, 94, redrive_width, 76, 66])
+origin_width = columns.room_left([name_width, 74, 90, mostly_width, 84, 94, redrive_width, 76, 66])
 tables.show(
     table,
     {
@@ -111,7 +111,7 @@ tables.show(
             width=66,
             help="Age of the oldest one that nobody has redriven; a dash where nothing waits.",
         ),
-        "origin": Column("origin", width=left),
+        "origin": Column("origin", width=origin_width),
     },
     view=view,
     key="letters-table",

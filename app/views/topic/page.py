@@ -233,7 +233,11 @@ with components.section("Partitions", is_folded=view.is_phone):
             "log_end": Column("log end", "count"),
             "retained": Column("retained", "count"),
             "size_bytes": Column("size", "size"),
-            "unknown_reason": Column("what is not known", unknown="", width="large"),
+            **(
+                {"unknown_reason": Column("what is not known", unknown="", width="large")}
+                if rows["unknown_reason"].count()
+                else {}
+            ),
         },
         view=view,
         key="topic-table",
