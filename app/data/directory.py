@@ -9,12 +9,14 @@ import polars as pl
 import streamlit as st
 
 from alerting.errors import AlertingError
+from alerting.inputs.facts import at_newest_poll
 from alerting.rules.lifecycle import alert_id
 from app.data import alert_store, present, queries
 from app.data.context import View
 from app.style.format import thin
 from lake.errors import LakeError
 from lake.schemas.current import BROKER_STATUS, GROUP_STATUS, TOPIC_STATUS
+from lake.schemas.model import Table
 from lake.schemas.tables import CONNECTORS, DEAD_LETTERS, QUEUES
 
 SHOWN = 12
@@ -56,7 +58,7 @@ def _each(view: View) -> Iterator[pl.DataFrame]:
     ):
         try:
             is_present = table.layer == "current"
-            rows = present.rows(view, table) if is_present else queries.newest(view, table)
+            rows = present.rows(view, table) if is_present else _polled(view, table)
         except LakeError:
             continue  # pages say what cannot be read
         yield rows.select(
@@ -72,6 +74,12 @@ def _each(view: View) -> Iterator[pl.DataFrame]:
     yield _rules(view)
 
 
+def _polled(view: View, table: Table) -> pl.DataFrame:
+    """Return what the newest poll read: of the last minutes, which other pages have read, too."""
+    rows = at_newest_poll(queries.recent(view, table))
+    return queries.newest(view, table) if rows.is_empty() else rows
+
+
 def _queues(view: View) -> pl.DataFrame:
     """Return the queues of each RabbitMQ, which is a cluster of its own."""
     found: set[tuple[str, ...]] = set()
@@ -79,7 +87,7 @@ def _queues(view: View) -> pl.DataFrame:
         if not view.viewer.sees(server.name):
             continue
         try:
-            rows = queries.newest(replace(view, cluster=server.name), QUEUES)
+            rows = _polled(replace(view, cluster=server.name), QUEUES)
         except LakeError:
             continue  # pages say what cannot be read
         found.update(

@@ -71,7 +71,12 @@ def test_an_incident_of_a_group_is_held_against_what_decides_first() -> None:
 
     def of(*names: str, is_time: bool = True) -> tuple[list[Level], str]:
         drawn = lag.Courses(
-            frame=pl.DataFrame(), names=names, others=(), unknown=(), is_time=is_time
+            frame=pl.DataFrame(),
+            step_seconds=60,
+            names=names,
+            others=(),
+            unknown=(),
+            is_time=is_time,
         )
         return lag.held_against(drawn, status, KEPT, lambda _: 300.0)
 
