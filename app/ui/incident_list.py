@@ -28,6 +28,7 @@ from app.ui.alert_list import (
 from app.ui.browser.items import Item, Target
 from app.ui.incidents import (
     DEADLINE_SHOWN,
+    LOSES_DATA,
     Incident,
     is_mending,
     last_end,
@@ -193,7 +194,10 @@ def items(
         cause, what = one.cause, thin(one.cause.what)
         goes_on = one.ended_at is None
         by = (acknowledged or {}).get(cause.id)
-        bad = how_bad(cause, is_over=not goes_on)
+        bad = thin(how_bad(cause, is_over=not goes_on))
+        total = (lost or {}).get(cause.id, "")
+        # What was lost in all and in the last minutes, side by side, read as two losses.
+        why = total if total and cause.check == LOSES_DATA else f"{total} {bad}".strip()
         # Lists tell what there is now: an incident's page has what is over, too.
         symptoms = (symptoms_now if goes_on else symptoms_in_all)(one)
         told = f"incident, {symptoms}" if symptoms else "incident"
@@ -230,8 +234,7 @@ def items(
                 badge=badge_of(one),
                 what=what,
                 when=span(one, view),
-                # How much is lost in all stands first: what follows may be cut.
-                why=" ".join(filter(None, ((lost or {}).get(cause.id), thin(bad)))),
+                why=why,
                 note=", ".join(notes),
                 until=until,
                 is_far=not losing(one) and is_far(moment(cause.deadline), view.now),

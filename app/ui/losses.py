@@ -124,7 +124,8 @@ def sentence(one: Incident, lost: Sequence[Loss], totals: Mapping[str, Total], v
         total = totals[each.group]
         is_own = one.cause.labels.get("group") == each.group
         is_said = is_own and one.cause.check == LOSES_DATA and total.messages == each.said
-        if not total.messages or (is_said and each.ended_at is None):
+        # Lists have this sentence alone: it leaves out what the alert's has only if that is all.
+        if not total.messages or (is_said and each.ended_at is None and len(lost) == 1):
             continue
         whose = "" if is_own else f" by {each.group}"
         number = f"{count(total.messages, 'message')} deleted unread{whose}"

@@ -129,6 +129,8 @@ def test_no_page_says_less_than_an_evaluation_did(view: View) -> None:
     found = said(at, [other, one])
     assert found == {one.cause.id: "At least 900 messages deleted unread since 00:16."}
     (row,) = items([one], at, lost=found)
+    assert row.why == found[one.cause.id]
+    (row,) = items([replace(one, cause=replace(one.cause, check="stopped"))], at, lost=found)
     assert row.why == f"{found[one.cause.id]} {one.cause.detail}"
 
 
