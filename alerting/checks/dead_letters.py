@@ -48,7 +48,7 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
             value=failing.assumed,
             what=f"Dead letters arrive in {row['name']}",
             detail=f"{who} fail{mostly}"
-            + (f"; {minute_rate(arriving)} arrive (means of {window})" if arriving else "")
+            + (f"; {minute_rate(arriving)} over {window}" if arriving else "")
             + ("." if row["redrive_group"] else "; nobody redrives them."),
             cause=row["top_reason"] or "",
             step="Look at the reasons, fix the cause, then redrive."

@@ -115,7 +115,7 @@ def counted_above(beside: Sequence[tuple[str, str]]) -> list[str | Target]:
 def _without(cause: str | None, *, passes: bool) -> str:
     if cause is not None:
         return f"under {cause}"
-    return "no alert fires until it lasts" if passes else "no alert fires"
+    return "no alert until it lasts" if passes else "no alert"
 
 
 _NAMED = (

@@ -284,10 +284,10 @@ def test_each_group_that_is_counted_has_a_row_or_is_named_beside_them() -> None:
     )
     assert overview_view_model.without_row(found, groups) == [
         ("follows", "stalled, under Broker 2 is missing"),
-        ("quiet", "stalled, no alert fires"),
-        ("slow", "falling behind, no alert fires"),
-        ("wave", "falling behind, no alert fires until it lasts"),
-        ("odd", "unknown, no alert fires"),
+        ("quiet", "stalled, no alert"),
+        ("slow", "falling behind, no alert"),
+        ("wave", "falling behind, no alert until it lasts"),
+        ("odd", "unknown, no alert"),
     ]
     assert overview_view_model.without_row(found, statuses({"group": "fine"})) == []
 
@@ -299,8 +299,8 @@ def test_who_has_no_row_is_named_in_a_sentence_with_links() -> None:
             part if isinstance(part, str) else f"[{part.label}]({part.page})" for part in parts
         )
 
-    assert said(("a", "stopped, no alert fires")) == (
-        "Counted above, without a row: [a](group) stopped, no alert fires."
+    assert said(("a", "stopped, no alert")) == (
+        "Counted above, without a row: [a](group) stopped, no alert."
     )
     assert said(*((name, "stalled") for name in "abcdef")) == (
         "Counted above, without a row: [a](group) stalled; [b](group) stalled; "
