@@ -27,11 +27,11 @@ def as_listed(alerts: Iterable[Alert]) -> list[Alert]:
 
     - That a group will lose data, or misses its objective, follows from what is wrong with it, and
       so from what that follows from.
-    - A row is as severe as the worst alert of it that fires, and as its cause was: what was urgent
-      is shown so while it goes on.
+    - A cause is as severe as the worst alert of it that fires, and as it was: Week and histories
+      show so what was urgent.
     - Each row above data that will be lost has the earliest deadline; where its cause only has to
       wait, its step is that of what is about to be lost.
-    - A row is pending only if all of it is, and recovers only if nothing of it goes on.
+    - A row is pending only if all of it is.
     - What is over is named by what it was, and as severe as it was.
     """
     listed = [as_it_was(one) if one.state is State.RESOLVED else one for one in alerts]
@@ -145,7 +145,6 @@ def _with_symptoms(alert: Alert, symptoms: Sequence[Alert]) -> Alert:
     """Return a cause as its row shows it, from its symptoms that go on."""
     is_over = alert.state is State.RESOLVED
     going_on = [one for one in symptoms if not one.is_recovering]
-    is_mended = is_over or (alert.is_recovering and any(map(_fires, going_on)))
     checks = _LED if alert.check in _LEADING else {_LOSS}
     led = [*([] if is_over else [alert]), *(one for one in going_on if one.check in checks)]
     fires = [one for one in symptoms if one.state is not State.PENDING or alert.state is one.state]
@@ -154,7 +153,6 @@ def _with_symptoms(alert: Alert, symptoms: Sequence[Alert]) -> Alert:
         severity=worst(one.severity for one in (alert, *fires)),
         step=OVER_STEP if is_over else _step(alert, led),
         deadline=min((one.deadline for one in led if one.deadline is not None), default=None),
-        recovering_since=None if is_mended else alert.recovering_since,
     )
 
 

@@ -19,6 +19,7 @@ from app.style.theme import BadgeStyle
 from app.ui import routes
 from app.ui.alert_list import (
     CATCHING_UP,
+    RECOVERING,
     SEVERITY_BADGE_STYLES,
     badge_style,
     how_bad,
@@ -46,6 +47,7 @@ from app.ui.symptoms import (
 )
 
 LOSES_NOW = "loses data now"
+OVER = "over, its symptoms recover"
 
 
 def numbers(found: Sequence[Incident]) -> str:
@@ -69,7 +71,7 @@ def numbers(found: Sequence[Incident]) -> str:
 
 def needs(found: Sequence[Incident]) -> str:
     """Return the headline: what to act on first, as it comes, and how many need somebody."""
-    first = next((one.cause.what for one in found if one.needs(AlertSeverity.CRITICAL)), "")
+    first = next((one.lead.what for one in found if one.needs(AlertSeverity.CRITICAL)), "")
     return f"{first}. {numbers(found)}" if first else numbers(found)
 
 
@@ -95,7 +97,7 @@ def span(incident: Incident, view: View) -> str:
     began = clock(moment(cause.began_at), view.zone, now=view.now)
     mended = mended_at(cause)
     if incident.ended_at is None or mended is None:
-        return since_when(cause, view)
+        return since_when(incident.lead, view)
     began = or_before(began, at_least=cause.began_before)
     lasted = f"lasted {duration(mended - cause.began_at)}".replace(" ", "\u00a0")
     if mended == cause.resolved_at:
@@ -181,6 +183,8 @@ def items(
 ) -> list[Item]:
     """Return incidents as rows of a list, their symptoms folded: of what goes on those of now.
 
+    A row is about what leads its incident, and leads to the incident of its cause.
+
     Args:
         found: The incidents.
         view: The frame of the page.
@@ -191,43 +195,43 @@ def items(
     """
     rows = []
     for one in found:
-        cause, what = one.cause, thin(one.cause.what)
+        cause, lead, what = one.cause, one.lead, thin(one.lead.what)
         goes_on = one.ended_at is None
         by = (acknowledged or {}).get(cause.id)
-        bad = thin(how_bad(cause, is_over=not goes_on))
+        bad = thin(how_bad(lead, is_over=lead.state is State.RESOLVED))
         total = (lost or {}).get(cause.id, "")
         # What was lost in all and in the last minutes, side by side, read as two losses.
-        why = total if total and cause.check == LOSES_DATA else f"{total} {bad}".strip()
+        why = total if total and lead.check == LOSES_DATA else f"{total} {bad}".strip()
         # Lists tell what there is now: an incident's page has what is over, too.
         symptoms = (symptoms_now if goes_on else symptoms_in_all)(one)
         told = f"incident, {symptoms}" if symptoms else "incident"
-        target = subject(cause.labels, cause.page, what)
+        target = subject(lead.labels, lead.page, what)
         cluster = cause.labels.get("cluster", view.cluster)
         if cluster != view.cluster and cluster not in view.sources_beside:
             named = {**target.parameters, "cluster": cluster}
             target = Target(label=target.label, page=target.page, parameters=named)
-        at = moment(cause.last_true_at)
+        at = moment(lead.last_true_at)
         # What recovers is not so any more, however short a while ago it was.
         interval = 0.0 if one.is_recovering else view.evaluated_every_seconds
-        seen = "" if cause.state is State.RESOLVED else last_seen(at, view.now, view.zone, interval)
+        seen = "" if lead.state is State.RESOLVED else last_seen(at, view.now, view.zone, interval)
         # A deadline is of what is so now.
         until = loss(one, view.now) if goes_on and not seen else ""
+        who = loser(one)
         notes = [
             text
             for text, is_so in (
                 (seen, goes_on),
-                (f"group {loser(one)}", bool(until and loser(one))),
+                (f"group {who}", bool(until and who and who != lead.labels.get("group"))),
                 (f"{SEVERITY_BADGE_STYLES[cause.severity].word} if it lasts", one.is_pending),
+                (_after(one), goes_on),
                 (f"in {view.place(cluster)}", cluster != view.cluster),
                 (f"{by.author} looks after it" if by else "", by is not None),
                 ("silenced", cause.id in silenced),
-                ("no data", cause.no_data_since is not None),
+                ("no data", lead.no_data_since is not None),
                 ("came back " + count(cause.flaps, "time"), cause.flaps > 0),
             )
             if is_so and text
         ]
-        if cause.state is State.RESOLVED and goes_on:
-            notes.append(what_goes_on(one))
         rows.append(
             Item(
                 id=cause.id,
@@ -239,7 +243,7 @@ def items(
                 until=until,
                 is_far=not losing(one) and is_far(moment(cause.deadline), view.now),
                 # What to do about it was to be done while it lasted.
-                step=cause.step if goes_on else "",
+                step=lead.step if goes_on else "",
                 link=target,
                 links=[story(cause.id, told)] if stored else [],
                 more_label="" if stored else symptoms,
@@ -255,14 +259,21 @@ def badge_of(one: Incident) -> BadgeStyle:
         return severity_style(one.cause.severity, is_over=True)
     if one.is_catching_up:
         return CATCHING_UP
-    return badge_style(one.cause.severity, one.cause.state, recovers=one.is_recovering)
+    return badge_style(one.weight, one.lead.state, recovers=one.is_recovering)
+
+
+def _after(one: Incident) -> str:
+    """Say of a row whose cause is over what its cause was; nothing where it goes on."""
+    cause = one.cause
+    if one.lead is not cause:
+        ends = RECOVERING.word if cause.is_recovering else "over"
+        return f"after “{thin(cause.what)}” ({ends})"
+    return OVER if cause.state is State.RESOLVED else ""
 
 
 def what_goes_on(one: Incident) -> str:
     """Say of a cause that is over what keeps its incident open."""
-    fires = [each for each in one.symptoms if each.state is State.FIRING]
-    recover = all(each.is_recovering for each in fires)
-    return f"over, its symptoms {'recover' if recover else 'go on'}"
+    return OVER if one.lead is one.cause else "over, its symptoms go on"
 
 
 def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:

@@ -37,10 +37,31 @@ class Incident:
         return self.cause.state is State.PENDING
 
     @property
+    def lead(self) -> Alert:
+        """What it is about now: its cause, and once that is over, the worst that goes on of it."""
+        going_on = self._going_on
+        if self.cause in going_on:
+            return self.cause
+        return min(going_on, key=_rank, default=self.cause)
+
+    def led_by(self, lead: Alert) -> Incident:
+        """Return it with what else is known of what leads it."""
+        if self.lead is self.cause:
+            return replace(self, cause=lead)
+        told = tuple(lead if one is self.lead else one for one in self.symptoms)
+        return replace(self, symptoms=told)
+
+    @property
+    def _going_on(self) -> list[Alert]:
+        """What fires of it and is still true."""
+        every = (self.cause, *self.symptoms)
+        return [one for one in every if one.state is State.FIRING and not one.is_recovering]
+
+    @property
     def is_recovering(self) -> bool:
         """Whether all of it that fires is no longer true, and only waits to be resolved."""
-        fires = [one for one in (self.cause, *self.symptoms) if one.state is State.FIRING]
-        return bool(fires) and all(one.is_recovering for one in fires)
+        fires = any(one.state is State.FIRING for one in (self.cause, *self.symptoms))
+        return fires and not self._going_on
 
     @property
     def is_catching_up(self) -> bool:
@@ -48,22 +69,18 @@ class Incident:
 
         It is not where data is lost before that is done, or where more of it is urgent.
         """
-        fires = [
-            one
-            for one in (self.cause, *self.symptoms)
-            if one.state is State.FIRING and not one.is_recovering
-        ]
+        fires = self._going_on
         urgent = [one for one in fires if one.severity is AlertSeverity.CRITICAL]
         return (
-            self.cause in fires
+            self.lead in fires
             and all(one.deadline is None for one in fires)
-            and all(map(_catches_up, (self.cause, *urgent)))
+            and all(map(_catches_up, (self.lead, *urgent)))
         )
 
     @property
     def weight(self) -> AlertSeverity:
         """How much it weighs now among others; what is catching up is at most to watch."""
-        severity = self.cause.severity
+        severity = self.lead.severity
         is_less = self.is_catching_up and severity is AlertSeverity.CRITICAL
         return AlertSeverity.WARNING if is_less else severity
 
@@ -73,7 +90,7 @@ class Incident:
         What may never fire, what recovers or is catching up, and what is over needs nobody.
         """
         needs_nobody = self.is_pending or self.is_recovering or self.is_catching_up
-        return self.ended_at is None and not needs_nobody and self.cause.severity is severity
+        return self.ended_at is None and not needs_nobody and self.weight is severity
 
     @property
     def ended_at(self) -> float | None:
@@ -124,6 +141,20 @@ def is_mending(alert: Alert) -> bool:
 
 def _catches_up(alert: Alert) -> bool:
     return is_mending(alert) and alert.status == Status.CATCHING_UP
+
+
+def _rank(one: Alert) -> tuple[int, bool, float, float, str]:
+    """Rank what goes on of an incident, the worst first; catching up is at most to watch."""
+    catches_up = _catches_up(one) and one.deadline is None
+    watch = SEVERITIES.index(AlertSeverity.WARNING)
+    severity = SEVERITIES.index(one.severity)
+    return (
+        max(severity, watch) if catches_up else severity,
+        catches_up,
+        math.inf if one.deadline is None else one.deadline,
+        one.began_at,
+        one.fingerprint,
+    )
 
 
 def never_fired(alert: Alert) -> bool:
@@ -215,14 +246,14 @@ def in_order(found: Iterable[Incident], now: datetime) -> list[Incident]:
 
 
 def _urgency(one: Incident, now: datetime) -> tuple[int, int, bool, int, float, float, str]:
-    cause = one.cause
+    lead = one.lead
     return (
         2 if one.is_pending else 1 if one.is_recovering else 0,
         SEVERITIES.index(one.weight),
-        cause.check != "broker_missing",
+        lead.check != "broker_missing",
         *_loss(one, now),
-        -cause.began_at,
-        cause.fingerprint,
+        -lead.began_at,
+        lead.fingerprint,
     )
 
 

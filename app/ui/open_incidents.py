@@ -16,6 +16,7 @@ from app.data.context import View
 from app.style.format import clock, count
 from app.ui import components, dead_letter_sources, group_list
 from app.ui.advice import current_advice
+from app.ui.alert_list import as_said
 from app.ui.incidents import Incident, in_order, with_rows
 from app.ui.tables import NEVER
 from lake.schemas.current import GROUP_STATUS, RECENT_CHANGES
@@ -43,7 +44,8 @@ def told(view: View, found: Sequence[Incident]) -> list[Incident]:
 
     Where what to do is a question of scaling, the step is the change that Scaling advises. Of a
     group that stopped and has members again, the first thing said is that these are back; of dead
-    letters, what the groups do that may write them, where that decides how many arrive.
+    letters, what the groups do that may write them, where that decides how many arrive. What
+    recovers says what it said: it is not so any more.
     """
     advised: dict[tuple[str, str], str] = {}
     back: dict[tuple[str, str], str] = {}
@@ -65,7 +67,18 @@ def told(view: View, found: Sequence[Incident]) -> list[Incident]:
         for cluster in _by_cluster(map(_dead_letters, found)):
             known = dead_letter_sources.of_cluster(replace(view, cluster=cluster))
             sources |= {(cluster, topic): source.said for topic, source in known.items()}
-    return [with_source(with_members(advised_step(one, advised), back), sources) for one in found]
+    return [
+        with_source(with_members(advised_step(in_past(one), advised), back), sources)
+        for one in found
+    ]
+
+
+def in_past(one: Incident) -> Incident:
+    """Return an incident whose cause, where it recovers, is told as what was said of it."""
+    lead = one.lead
+    if not lead.is_recovering:
+        return one
+    return one.led_by(replace(lead, detail=as_said(lead.detail, is_over=True)))
 
 
 def _by_cluster(subjects: Iterable[tuple[str, str] | None]) -> dict[str, list[str]]:
@@ -89,13 +102,13 @@ def advised_step(one: Incident, advised: Mapping[tuple[str, str], str]) -> Incid
         return one
     line = advised.get(asked)
     step = LATE_STEP if line is None else f"Scaling advises: {line}"
-    return replace(one, cause=replace(one.cause, step=step))
+    return one.led_by(replace(one.lead, step=step))
 
 
 def _asks(one: Incident) -> tuple[str, str] | None:
     """Return the cluster and the group whose advice is the step of an incident."""
-    labels = one.cause.labels
-    if one.ended_at is not None or one.cause.step != SCALING_STEP or "group" not in labels:
+    labels = one.lead.labels
+    if one.ended_at is not None or one.lead.step != SCALING_STEP or "group" not in labels:
         return None
     return labels["cluster"], labels["group"]
 
@@ -110,7 +123,8 @@ def with_members(one: Incident, back: Mapping[tuple[str, str], str]) -> Incident
     said = back.get(_stopped(one) or ("", ""))
     if not said:
         return one
-    return replace(one, cause=replace(one.cause, detail=f"{said} {one.cause.detail}".rstrip()))
+    lead = one.lead
+    return one.led_by(replace(lead, detail=f"{said} {lead.detail}".rstrip()))
 
 
 def with_source(one: Incident, sources: Mapping[tuple[str, str], str]) -> Incident:
@@ -125,8 +139,9 @@ def with_source(one: Incident, sources: Mapping[tuple[str, str], str]) -> Incide
     said = sources.get(_dead_letters(one) or ("", ""))
     if not said:
         return one
-    detail = said if one.is_recovering else f"{said} {one.cause.detail}".rstrip()
-    return replace(one, cause=replace(one.cause, detail=detail))
+    lead = one.lead
+    detail = said if one.is_recovering else f"{said} {lead.detail}".rstrip()
+    return one.led_by(replace(lead, detail=detail))
 
 
 def _dead_letters(one: Incident) -> tuple[str, str] | None:
@@ -134,16 +149,17 @@ def _dead_letters(one: Incident) -> tuple[str, str] | None:
 
     Queues of RabbitMQ are no topic's: no group writes to them.
     """
-    labels = one.cause.labels
-    is_about = one.ended_at is None and one.cause.check == DEAD_LETTERS_ARRIVE
+    labels = one.lead.labels
+    is_about = one.ended_at is None and one.lead.check == DEAD_LETTERS_ARRIVE
     return (labels["cluster"], labels["name"]) if is_about and labels["source"] == KAFKA else None
 
 
 def _stopped(one: Incident) -> tuple[str, str] | None:
     """Return the cluster and the group of an incident that is about one that stopped."""
-    labels = one.cause.labels
+    labels = one.lead.labels
     fires = [each for each in (one.cause, *one.symptoms) if each.state is State.FIRING]
-    if "group" not in labels or all(each.check != "stopped" for each in fires):
+    of_group = [each for each in fires if each.labels.get("group") == labels.get("group")]
+    if "group" not in labels or all(each.check != "stopped" for each in of_group):
         return None
     return labels["cluster"], labels["group"]
 

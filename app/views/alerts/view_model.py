@@ -24,15 +24,19 @@ def matching(
     Args:
         found: The incidents.
         search: The text; capital letters make no difference. Empty: any.
-        severities: The severities of causes; none: any.
+        severities: The severities, as rows have them; none: any.
     """
     text = search.strip().lower()
     return [
         one
         for one in found
-        if (not severities or one.cause.severity in severities)
+        if (not severities or _severity(one) in severities)
         and any(text in said.what.lower() for said in (one.cause, *one.symptoms))
     ]
+
+
+def _severity(one: Incident) -> AlertSeverity:
+    return one.lead.severity if one.ended_at is None else one.cause.severity
 
 
 def by_place(found: Iterable[Incident], view: View) -> tuple[list[Incident], list[Incident]]:

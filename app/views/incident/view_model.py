@@ -136,12 +136,15 @@ def unheeded(
 def told(incident: Incident) -> tuple[str, str]:
     """Return how bad it is and what to do; of what is over: how bad it was, what was advised.
 
-    What is mended is told by what is so now.
+    What is mended is told by what is so now, and a cause that is over also by what goes on of it.
 
     Args:
         incident: As it is at present.
     """
+    lead = incident.lead
     cause, was = incident.cause, folding.as_it_was(incident.cause)
+    if lead is not cause:
+        return f"{how_bad(was, is_over=True)} {lead.what}: {lead.detail}".strip(), lead.step
     if cause.resolved_at is None:
         is_named = cause.what == was.what or not cause.detail
         return cause.detail if is_named else f"{cause.what}: {cause.detail}", cause.step

@@ -78,9 +78,9 @@ def without_row(found: Sequence[Incident], groups: pl.DataFrame) -> list[tuple[s
         found: What needs somebody: the rows, folded ones too.
         groups: Rows of ``group_status``.
     """
-    has_row = {one.cause.labels.get("group") for one in found}
+    has_row = {one.lead.labels.get("group") for one in found}
     under = {
-        symptom.labels["group"]: one.cause.what
+        symptom.labels["group"]: one.lead.what
         for one in found
         for symptom in one.symptoms
         if "group" in symptom.labels

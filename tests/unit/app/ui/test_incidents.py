@@ -19,11 +19,13 @@ from app.ui.alert_list import CRITICAL, OVER_BADGE_STYLES, as_said
 from app.ui.incident_list import (
     badge_of,
     items,
+    needs,
     numbers,
     span,
     timeline_rows,
 )
 from app.ui.incidents import Incident, in_order, incidents, of_rows, with_rows
+from app.ui.open_incidents import in_past
 from app.ui.symptoms import MOST_SYMPTOMS, limited
 from app.views.alerts.view_model import matching
 from app.views.report.view_model import incident_part
@@ -167,7 +169,7 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     assert [row.when for row in listed if " or before" in row.when] == ["00:23 or before"]
     assert [row.until for row in listed] == ["", "", "loses data in 5 d", ""]
     assert [row.note for row in listed] == [
-        *("in c", "in c, over, its symptoms go on", "in c", "watch if it lasts, in c")
+        *("in c", "after “rack” (over), in c", "in c", "watch if it lasts, in c")
     ]
     lost = groups.with_columns(pl.lit("LOSING_DATA").alias("status"))
     dated = [replace(store[0], deadline=9000.0)]
@@ -295,11 +297,68 @@ def test_what_is_over_says_how_bad_it_was_in_grey() -> None:
     assert as_said("", is_over=True) == ""
 
 
-def test_a_cause_that_is_over_while_its_symptoms_go_on_is_as_bad_as_it_was() -> None:
-    cause = alert("cause", 100.0, 200.0, severity=AlertSeverity.CRITICAL)
-    symptom = alert("symptom", 150.0, inhibited_by="cause", severity=AlertSeverity.WARNING)
-    (found,) = incidents([cause, symptom])
-    assert badge_of(found).word == "act now"
+URGENT = {"severity": AlertSeverity.CRITICAL}
+
+
+@pytest.mark.parametrize(
+    "over", [pytest.param({"ended": 1900.0}, id="over"), {"recovering_since": 1900.0}]
+)
+@pytest.mark.parametrize(
+    ("symptoms", "headline", "badge", "first"),
+    [
+        pytest.param(
+            [alert("all", 1500.0, inhibited_by="cause", recovering_since=1900.0, **URGENT)],
+            *("Nothing needs you now", "recovering", "cause"),
+            id="all recovers",
+        ),
+        pytest.param(
+            [
+                alert("watched", 1500.0, inhibited_by="cause"),
+                alert("g stalled", 1600.0, inhibited_by="cause", **URGENT),
+            ],
+            *("g stalled. 1 thing needs you now", "act now", "g stalled"),
+            id="an urgent symptom goes on",
+        ),
+        pytest.param(
+            [alert("watched", 1500.0, inhibited_by="cause")],
+            *("Nothing needs you now, 1 to watch", "watch", "watched"),
+            id="a symptom to watch goes on",
+        ),
+        pytest.param(
+            [
+                alert(
+                    *("g is catching up", 1500.0),
+                    **{"inhibited_by": "cause", "check": "stopped", "status": "CATCHING_UP"},
+                    **URGENT,
+                )
+            ],
+            *("Nothing needs you now, 1 catching up", "catching up", "g is catching up"),
+            id="a group catches up",
+        ),
+    ],
+)
+def test_once_a_cause_is_over_its_worst_symptom_that_goes_on_leads(
+    view: View,
+    over: dict[str, float],
+    symptoms: list[Alert],
+    headline: str,
+    badge: str,
+    first: str,
+) -> None:
+    found = incidents([alert("cause", 100.0, **over, **URGENT), *symptoms])
+    (row,) = items(found, replace(view, now=NOW))
+    assert row.badge is not None
+    assert (needs(found), row.badge.word, row.what) == (headline, badge, first)
+    assert row.links[0].parameters == {"alert": found[0].cause.id}
+    ends = "over" if "ended" in over else "recovering"
+    assert (f"after “cause” ({ends})" in row.note) == (first != "cause")
+
+
+def test_what_recovers_says_what_it_said() -> None:
+    (found,) = incidents([alert("cause", 100.0, recovering_since=200.0, detail="2 are left.")])
+    assert in_past(found).cause.detail == "It said: 2 are left."
+    (goes_on,) = incidents([alert("cause", 100.0, detail="2 are left.")])
+    assert in_past(goes_on) == goes_on
 
 
 def test_what_was_urgent_needs_nobody_while_it_catches_up_and_week_has_how_bad_it_was() -> None:

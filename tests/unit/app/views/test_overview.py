@@ -102,10 +102,13 @@ def test_clusters_are_counted_as_their_overviews_count() -> None:
 def test_a_cause_that_is_over_says_so_and_is_no_trouble_of_its_group(view: View) -> None:
     given = {"fingerprint": "a", "state": "resolved", "last_true_at": at(-300)}
     symptom = {"fingerprint": "b", "inhibited_by": "a"}
-    for recovers, said in ((None, "go on"), (at(-60), "recover")):
+    for recovers, what, note in (
+        (None, "b is late", "after “a is late” (over), in c"),
+        (at(-60), "a is late", "over, its symptoms recover, in c"),
+    ):
         rows = alerts(given, symptom | {"recovering_since": recovers})
         (row,) = incident_list.items(listed(rows), at_start(view))
-        assert row.note == f"in c, over, its symptoms {said}"
+        assert (row.what, row.note) == (what, note)
     assert open_alerts.about(alerts(given), "group", "a", at_start(view)) == []
 
 
