@@ -8,11 +8,12 @@ from collections.abc import Set as AbstractSet
 import polars as pl
 
 from alerting.checks.model import Check, CheckInput, CheckResult, check
+from alerting.inputs.broker_loss import one_more_loss, with_losses
 from alerting.inputs.event_phrases import missing_broker
 from alerting.inputs.facts import is_missing, since_when
 from alerting.inputs.frames import unix
 from alerting.inputs.quorum import decisive_brokers
-from alerting.status.phrases import QUORUM_ENDS, duration, plural, share, short
+from alerting.status.phrases import duration, plural, share, short
 from lake.replication import with_replication
 from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITIONS
 
@@ -27,11 +28,11 @@ def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
     """Return the brokers that are gone."""
     newest, rows = given.frames.newest(BROKERS), given.frames.rows(BROKERS)
     left = newest.filter(pl.col("is_alive").eq(True)).height
-    quorum = _quorum_ends(decisive_brokers(given.frames))
     for row in newest.sort("broker_id").iter_rows(named=True):
         number, is_alive = row["broker_id"], row["is_alive"]
         if is_alive:
             continue
+        one_more = "".join(f" {one[0].upper()}{one[1:]}." for one in _one_more_loss(given))
         since = since_when(rows.filter(pl.col("broker_id") == number), is_missing)
         without = given.partitions.filter(
             pl.col("replicas").list.contains(number),
@@ -44,7 +45,7 @@ def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
             value=None if is_alive is None else 1.0,
             what=missing_broker(number),
             # What comes last is cut where a row has no room for all of it.
-            detail=f"{left} of {plural(newest.height, 'broker')} {are_left}{quorum}{lack}",
+            detail=f"{left} of {plural(newest.height, 'broker')} {are_left}{one_more}{lack}",
             since=unix(since) or given.frames.now,
             began_before=since is None,
             cause="It crashed, was shut down, or lost its network.",
@@ -54,12 +55,10 @@ def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
         )
 
 
-def _quorum_ends(decisive: AbstractSet[int] | None) -> str:
-    """Say which further loss ends the controllers' quorum; nothing where none does, or unknown."""
-    if not decisive:
-        return ""
-    listed = " or ".join(map(str, sorted(decisive)))
-    return f" If broker {listed} fails too, {QUORUM_ENDS}."
+def _one_more_loss(given: CheckInput) -> list[str]:
+    newest = given.frames.newest(BROKERS)
+    decisive = decisive_brokers(given.frames)
+    return one_more_loss(with_losses(newest, given.partitions, decisive))
 
 
 @check(
@@ -204,8 +203,9 @@ def leader_imbalance(given: CheckInput) -> Iterable[CheckResult]:
     """Return how many partitions are not led by their preferred broker."""
     newest = given.partitions
     led = newest.filter(pl.col("leader").is_not_null() & pl.col("preferred_leader").is_not_null())
-    away = led.filter(pl.col("leader") != pl.col("preferred_leader")).height
-    ratio = away / led.height if led.height else None
+    moved = led.filter(pl.col("leader") != pl.col("preferred_leader"))
+    away, ratio = moved.height, moved.height / led.height if led.height else None
+    cause, step = _why_moved(moved, given.frames.newest(BROKERS).filter(is_missing)["broker_id"])
     if newest.is_empty():
         return
     yield CheckResult(
@@ -214,10 +214,22 @@ def leader_imbalance(given: CheckInput) -> Iterable[CheckResult]:
         may_be_worse=newest["preferred_leader"].null_count() > 0,
         what=f"{plural(away, 'partition')} not led by their preferred broker",
         detail=f"That is {share(ratio or 0.0)} of all: some brokers do more than their share.",
-        cause="Brokers were restarted and leadership has not moved back.",
-        step="Run kafka-leader-election.sh --election-type preferred --all-topic-partitions.",
+        cause=cause,
+        step=step,
         page="brokers",
     )
+
+
+def _why_moved(moved: pl.DataFrame, missing: pl.Series) -> tuple[str, str]:
+    """Return why partitions are not led by their preferred broker, and what to do about it."""
+    gone = moved.filter(pl.col("preferred_leader").is_in(missing.implode())).height
+    elect = "run kafka-leader-election.sh --election-type preferred --all-topic-partitions."
+    if not gone:
+        cause = "Brokers were restarted and leadership has not moved back."
+        return cause, f"{elect[0].upper()}{elect[1:]}"
+    of = "" if gone == moved.height else f" of {gone} of them"
+    step = f"Start the missing broker first; once it is in sync, {elect}"
+    return f"The preferred broker{of or ' of these partitions'} is missing.", step
 
 
 @check(

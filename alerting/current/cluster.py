@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from alerting.inputs.broker_loss import with_losses
 from alerting.inputs.facts import (
     at_newest_poll,
     count_where,
@@ -33,71 +34,8 @@ def broker_rows(frames: Frames, partitions: pl.DataFrame) -> pl.DataFrame:
         {"broker_id": list(missing), "missing_since": list(missing.values())},
         schema={name: BROKER_STATUS.polars_schema[name] for name in ("broker_id", "missing_since")},
     )
-    rows = (
-        brokers.drop("leaders", "replicas")
-        .join(since, on="broker_id", how="left")
-        .join(_held(partitions), on="broker_id", how="left")
-    )
-    is_known = not partitions.is_empty()
-    prefer_known = is_known and not partitions["preferred_leader"].null_count()
-    held = [
-        pl.col(name).fill_null(0) if known else pl.lit(None, pl.Int64).alias(name)
-        for names, known in (
-            (("leaders", "replicas"), is_known),
-            (("preferred", "preferred_led"), prefer_known),
-        )
-        for name in names
-    ]
-    decisive = decisive_brokers(frames)
-    unknown = pl.lit(None, pl.Boolean)
-    ends = unknown if decisive is None else pl.col("broker_id").is_in(list(decisive))
-    ends = pl.when("is_alive").then(ends).alias("ends_quorum_if_lost")
-    found = rows.with_columns(*held, *_if_lost(partitions), ends)
-    # Without a majority of controllers what it leads gets no other leader.
-    stops = pl.max_horizontal("offline_if_lost", "leaders")
-    offline = pl.when("ends_quorum_if_lost").then(stops).otherwise("offline_if_lost")
-    return found.with_columns(offline.alias("offline_if_lost")).sort("broker_id")
-
-
-def _held(partitions: pl.DataFrame) -> pl.DataFrame:
-    """Return what each broker holds, and what would be left without it."""
-    in_sync = partitions.select(
-        pl.col("in_sync_replicas").list.len().cast(pl.Int64).alias("left") - 1,
-        "min_in_sync_replicas",
-        pl.col("in_sync_replicas").alias("broker_id"),
-    ).explode("broker_id")
-    few = pl.col("left") < pl.col("min_in_sync_replicas")
-    found = in_sync.group_by("broker_id").agg(
-        (pl.col("left") == 0).sum().cast(pl.Int64).alias("offline_if_lost"),
-        pl.when(few.null_count() == 0)
-        .then(few.sum().cast(pl.Int64))
-        .otherwise(-1)
-        .alias("refused_if_lost"),
-    )
-    for column, name in (("leader", "leaders"), ("replicas", "replicas")):
-        listed = partitions.select(pl.col(column).alias("broker_id"))
-        of_each = listed.explode("broker_id") if column == "replicas" else listed
-        found = found.join(
-            of_each.group_by("broker_id").len(name), on="broker_id", how="full", coalesce=True
-        )
-    is_led = (pl.col("leader") == pl.col("preferred_leader")).fill_null(value=False)
-    prefer = partitions.group_by(pl.col("preferred_leader").alias("broker_id")).agg(
-        pl.len().cast(pl.Int64).alias("preferred"),
-        is_led.sum().cast(pl.Int64).alias("preferred_led"),
-    )
-    found = found.join(prefer, on="broker_id", how="full", coalesce=True)
-    return found.drop_nulls("broker_id")
-
-
-def _if_lost(partitions: pl.DataFrame) -> list[pl.Expr]:
-    """Return what would happen if each broker went, too; null where that is not known."""
-    is_known = not partitions.is_empty() and not partitions["in_sync_replicas"].null_count()
-    return [
-        pl.when(pl.col("is_alive") & pl.lit(is_known))
-        .then(pl.col(name).fill_null(0).replace(-1, None))
-        .alias(name)
-        for name in ("offline_if_lost", "refused_if_lost")
-    ]
+    rows = brokers.join(since, on="broker_id", how="left")
+    return with_losses(rows, partitions, decisive_brokers(frames)).sort("broker_id")
 
 
 def risk_rows(partitions: pl.DataFrame) -> pl.DataFrame:

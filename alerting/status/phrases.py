@@ -13,8 +13,7 @@ def count(value: int) -> str:
 
 
 QUORUM_ENDS = (
-    "the controllers' quorum has no majority: what that broker leads gets no other leader, and no "
-    "topic can be changed"
+    "the controllers' quorum has no majority: no other leader is elected, no topic can be changed"
 )
 """What the loss of a broker means whose controller the majority needs."""
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from alerting.status.phrases import QUORUM_ENDS, time_left
+from alerting.inputs.broker_loss import one_more_loss
+from alerting.status.phrases import time_left
 from app.style import theme
-from app.style.format import clock, count, duration, exact, listing
+from app.style.format import clock, count, duration, exact, listing, thin
 from app.style.theme import BadgeStyle
 from app.ui.tables import DASH
 from app.ui.topic_list import REPLICATION
@@ -50,8 +51,6 @@ _LEFT = pl.col("in_sync_replicas").list.len().cast(pl.Int64) - 1
 """In-sync replicas where one is lost."""
 
 _DEFAULT = " (default)"
-_NAMED = 4
-"""Most brokers that a sentence names."""
 
 
 def sentence(
@@ -106,47 +105,10 @@ def sentence(
     elif fact["offline"] == 0 and fact["under_min_isr"] == 0:
         parts.append("none is offline or below min ISR: reads and writes go on")
     if missing or fact["under_replicated"]:
-        parts += _one_more(brokers)
+        parts += map(thin, one_more_loss(brokers))
     parts += leadership
     text = "; ".join(parts)
     return title, f"{text[0].upper()}{text[1:]}."
-
-
-def _one_more(brokers: pl.DataFrame) -> list[str]:
-    """Say what the loss of one more broker would do, and of which ones."""
-    left = brokers.filter("is_alive")
-    decisive = left.filter("ends_quorum_if_lost")["broker_id"].to_list()
-    alive = left.drop_nulls(["offline_if_lost", "refused_if_lost"])
-    stops = pl.col("offline_if_lost") > 0
-    refuses = ~stops & (pl.col("refused_if_lost") > 0)
-    parts = []
-    for is_so, column, what in (
-        (stops, "offline_if_lost", "takes {} offline"),
-        (refuses, "refused_if_lost", "refuses acks=all on {}"),
-    ):
-        found = alive.filter(is_so).sort(column, "broker_id", descending=[True, False])
-        if found.is_empty():
-            continue
-        ids = found["broker_id"].to_list()
-        part = f"losing {_any_of(ids)} too {what.format(_up_to(found[column]))}"
-        if set(ids) == set(decisive):
-            part, decisive = f"{part}, and {QUORUM_ENDS}", []
-        parts.append(part)
-    if decisive:
-        return [*parts, f"if {_any_of(decisive)} fails too, {QUORUM_ENDS}"]
-    return parts or (["one more loss would stop no partition"] if alive.height else [])
-
-
-def _any_of(ids: list[int]) -> str:
-    if len(ids) > _NAMED:
-        return f"any of {len(ids)} brokers"
-    *others, last = map(str, sorted(ids))
-    return f"broker {', '.join(others)} or {last}" if others else f"broker {last}"
-
-
-def _up_to(numbers: pl.Series) -> str:
-    most = count(numbers[0], "partition")
-    return most if numbers.n_unique() == 1 else f"up to {most}"
 
 
 def badge_style(is_alive: bool | None) -> BadgeStyle:

@@ -267,7 +267,10 @@ def test_an_alert_stays_while_a_value_is_unknown(name: str, number: int) -> None
 
 def test_how_bad_it_is_begins_with_what_tells_most() -> None:
     assert fired("tasks_failed").detail == "Json: ConnectException: tolerated no more."
-    assert fired("broker_missing").detail == "1 of 2 brokers is left. 1 partition short of a copy."
+    assert fired("broker_missing").detail == (
+        "1 of 2 brokers is left. If broker 2 fails too, writes with acks=all stop on 1 partition. "
+        "1 partition short of a copy."
+    )
     assert fired("collection_failed").detail == "It has not worked yet: refused."
     assert "old of" in fired("data_loss_deadline").detail[:60]
 
@@ -295,9 +298,30 @@ def test_a_missing_broker_says_which_loss_ends_the_quorum() -> None:
     given = CheckInput(frames=known, classify=classified)
     (found,) = CHECKS["broker_missing"].observe(given)
     assert found.detail.startswith(
-        "1 of 2 brokers is left. If broker 2 fails too, the controllers' quorum has no majority: "
-        "what that broker leads gets no other leader, and no topic can be changed."
+        "1 of 2 brokers is left. If broker 2 fails too, writes with acks=all stop on 1 partition, "
+        "and the controllers' quorum has no majority: no other leader is elected, no topic can be "
+        "changed."
     )
+
+
+@pytest.mark.parametrize(
+    ("missing", "cause"),
+    [
+        (None, "Brokers were restarted and leadership has not moved back."),
+        (2, "The preferred broker of these partitions is missing."),
+    ],
+)
+def test_leaders_do_not_move_back_to_a_broker_that_is_missing(
+    missing: int | None, cause: str
+) -> None:
+    frames = world(CASES["leader_imbalance"], TRUE_UNTIL)
+    alive = pl.col("broker_id").ne(missing) if missing else pl.lit(True)
+    brokers = frames.tables[BROKERS.name].with_columns(alive.alias("is_alive"))
+    known = replace(frames, tables={**frames.tables, BROKERS.name: brokers})
+    given = CheckInput(frames=known, classify=classified)
+    (found,) = CHECKS["leader_imbalance"].observe(given)
+    assert found.cause == cause
+    assert found.step.startswith("Start the missing broker" if missing else "Run kafka-leader")
 
 
 def test_what_loses_data_has_no_deadline_to_come() -> None:
@@ -350,6 +374,7 @@ class Recording(dict[str, pl.DataFrame]):
 
 FOR_WORDS = {
     "broker_missing": (PARTITIONS, QUORUM),
+    "leader_imbalance": (BROKERS,),
     "partitions_offline": (LOG_DIRECTORIES,),
     "losing_data": (TOPICS,),
 }

@@ -47,17 +47,17 @@ def test_the_sentence_of_brokers() -> None:
     assert title == f"Broker 2 is missing since {at(60):%H:%M}"
     assert detail == (
         "4 partitions under-replicated; none is offline or below min ISR: reads and writes go on; "
-        "losing broker 3 too refuses acks=all on 4 partitions."
+        "if broker 3 fails too, writes with acks=all stop on 4 partitions."
     )
     refused = up | {"refused_if_lost": 4}
     _, detail = sentence(one_down, refused, {"is_alive": False}, refused)
-    assert detail.endswith("losing broker 1 or 3 too refuses acks=all on 4 partitions.")
+    assert detail.endswith("if broker 1 or 3 fails too, writes with acks=all stop on 4 partitions.")
     _, detail = sentence(
         one_down, refused, up | {"offline_if_lost": 2}, up | {"offline_if_lost": 1}, *[refused] * 5
     )
     assert detail.endswith(
-        "losing broker 2 or 3 too takes up to 2 partitions offline; "
-        "losing any of 6 brokers too refuses acks=all on 4 partitions."
+        "if broker 2 or 3 fails too, up to 2 partitions go offline; "
+        "if any of 6 brokers fails too, writes with acks=all stop on 4 partitions."
     )
     title, detail = sentence(one_down, up, {"is_alive": False}, up)
     assert title == "Broker 2 is missing"
@@ -65,21 +65,20 @@ def test_the_sentence_of_brokers() -> None:
     ends = {"ends_quorum_if_lost": True}
     _, detail = sentence(one_down, up | ends, {"is_alive": False}, refused | ends)
     assert detail.endswith(
-        "losing broker 3 too refuses acks=all on 4 partitions; if broker 1 or 3 fails too, the "
-        "controllers' quorum has no majority: what that broker leads gets no other leader, and no "
-        "topic can be changed."
+        "if broker 3 fails too, writes with acks=all stop on 4 partitions; if broker 1 or 3 fails "
+        "too, the controllers' quorum has no majority: no other leader is elected, no topic can be "
+        "changed."
     )
     _, detail = sentence(one_down, refused | ends, {"is_alive": False}, refused | ends)
     assert detail.endswith(
-        "losing broker 1 or 3 too refuses acks=all on 4 partitions, and the controllers' quorum "
-        "has no majority: what that broker leads gets no other leader, and no topic can be "
-        "changed."
+        "if broker 1 or 3 fails too, writes with acks=all stop on 4 partitions, and the "
+        "controllers' quorum has no majority: no other leader is elected, no topic can be changed."
     ), "what the same brokers do is said once"
     goes_on = up | {"ends_quorum_if_lost": False}
     _, detail = sentence(one_down, goes_on, {"is_alive": False}, goes_on)
     assert "quorum" not in detail
     unsure = sentence(one_down, {"is_alive": True})
-    assert "loss" not in unsure[1] and "losing" not in unsure[1]
+    assert "loss" not in unsure[1] and "fails" not in unsure[1]
     for unread in (cluster_status(), cluster_status().clear()):
         title, detail = sentence(unread)
         assert title == "Which brokers are up is unknown"
