@@ -32,6 +32,16 @@ def advised(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+CHANGE = "The change, for a person or a pipeline to apply"
+
+
+def unfolded(test: AppTest) -> dict[str, bool]:
+    """Return whether the figures of the card and its lines to run are open."""
+    return {
+        one.label: one.proto.expanded for one in test.expander if one.label in ("Evidence", CHANGE)
+    }
+
+
 def test_a_change_is_a_row_and_the_chosen_one_has_its_card(open_page: Open, advised: Path) -> None:
     test = open_page(advised, "scaling", advice="group:payments:add_consumers:0")
     calm(test)
@@ -44,9 +54,8 @@ def test_a_change_is_a_row_and_the_chosen_one_has_its_card(open_page: Open, advi
     assert payments["when"] == payments["step"] == "", "the page and the card say it"
     said = texts(test).replace("\\", "")
     assert re.search(r"[Aa]dvised since \d\d:\d\d, \w+ confidence", said)
-    assert {"Evidence", "The change, for a person or a pipeline to apply"} <= {
-        one.label for one in test.expander
-    }
+    assert payments["badge"]["label"].endswith("act now")
+    assert unfolded(test) == {"Evidence": False, CHANGE: True}, "what is to be run now is open"
     assert "payments: 4 → " in said and "KEDA would run" in said
     assert "If nothing is done:" in said
     needs = [one.value for one in test.dataframe if "limiting factor" in one.value.columns]
@@ -76,6 +85,7 @@ def test_a_group_with_room_saves_consumers_one_step_at_a_time(
     assert "billing: 4 → 3 consumers" in said
     assert "can be saved" in test.title[0].value
     assert "too little history" in said
+    assert unfolded(test) == {"Evidence": False, CHANGE: False}
 
 
 def test_changes_behind_a_blocker_wait_for_an_acknowledgement(
