@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -103,15 +104,20 @@ def test_evidence_and_what_if_of_the_chosen_group(open_page: Open, advised: Path
     test = open_page(advised, "scaling")
     test.selectbox(key="scaling-group").select("payments").run()
     calm(test)
-    assert len(test.get("plotly_chart")) == 7  # load, skew, forecast, two of what was tried, if
+    assert len(test.get("plotly_chart")) == 7  # load, skew, forecast, consumers, lag, what-if
+    layouts = [json.loads(one.proto.spec)["layout"] for one in test.get("plotly_chart")[:5]]
+    plots = {one["height"] - one["margin"]["t"] - one["margin"]["b"] for one in layouts}
+    tops = {one["margin"]["t"] for one in layouts}
+    assert len(plots) == len(tops) == 1, "figures beside each other begin and end at one height"
     labels = [one.label for one in test.metric]
     assert {"Most lag", "Longest time lag", "Consumer-hours"} <= set(labels)
     assert " the time lag would have been at most " in texts(test)
     assert "simulated, with what was measured to arrive" in texts(test)
-    own = ("**Consumers**", "**Lag** messages waiting", "**Time lag** minutes")
+    own = ("**Lag** messages waiting", "**Time lag** minutes")
     said = texts(test).replace(":small[:gray[", "").replace("]]", "")
     assert all(one in said for one in own), "charts below one heading have their own"
     assert "What each partition gets messages a second" in said
+    assert "Consumers of late" in said and "Lag of late messages waiting" in said
     arrivals = test.segmented_control(key="if-arrivals-payments")
     arrivals.set_value("the present rates, held for six hours").run()
     calm(test)
