@@ -134,7 +134,7 @@ def deleted_within_objective(
 def keep_longer(
     objective_seconds: float | None, by_topic: Mapping[str, Retention], topics: Iterable[str]
 ) -> str:
-    """Say as a step that a topic is to keep messages for longer than a group's objective.
+    """Say as a step that a topic is to keep messages longer than a group's objective.
 
     Nothing where that is so; see :func:`deleted_within_objective`.
     """
@@ -143,8 +143,8 @@ def keep_longer(
         return ""
     topic, seconds, objective = found
     return (
-        f"Keep messages of {topic} for longer than {duration(seconds)}: the group's objective is "
-        f"{duration(objective)}, so they are deleted before it is missed."
+        f"Keep messages of {topic} longer than {duration(seconds)}: the group's objective is "
+        f"{duration(objective)}."
     )
 
 

@@ -19,6 +19,7 @@ class Followed(StrEnum):
 
     STANDS = "stands"
     OLDER = "older than what the group does now"
+    ANEW = "given anew since"
     FOLLOWED = "followed"
     NOT_FOLLOWED = "not followed"
     WITHDRAWN = "given no more; not followed so far"

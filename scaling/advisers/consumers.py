@@ -33,9 +33,14 @@ from scaling.advisers.group_evidence import (
 )
 from scaling.advisers.integrations.connect import workers_advice
 from scaling.advisers.size_facts import why_not_sized
+from scaling.advisers.slowed_consumer import slowed_consumer
 from scaling.facts.group_facts import GroupFacts
 from simulation.assignors import Assignor, most_members, worst_partitions
 
+_SLOWED = (
+    "One consumer was seen to process more than the busiest gets now, so more may not be needed: "
+    "see first what slows the handlers. "
+)
 UNCOUNTED = (
     "the group has no members and commits all the same: its consumers assign their partitions "
     "themselves and cannot be counted"
@@ -257,7 +262,7 @@ def _more(facts: GroupFacts) -> Recommendation | None:
     """Say that more consumers seem needed; how many is not known without a capacity."""
     if not behind(facts):
         return None
-    members, flows = facts.members or 0, falling_behind(facts)
+    members, flows, slowed = facts.members or 0, falling_behind(facts), slowed_consumer(facts)
     larger = [n for n in useful_counts(facts) if n > members]
     steps = ", ".join(str(n) for n in larger[:4]) + (" …" if len(larger) > 4 else "")
     return _advice(
@@ -265,12 +270,13 @@ def _more(facts: GroupFacts) -> Recommendation | None:
         AdviceKind.ADD_CONSUMERS,
         AdviceSeverity.WATCH,
         Confidence.LOW,
-        f"{flows.what}. How many more consumers that takes is not known yet; the "
-        f"numbers that make a difference are {steps}.",
+        f"{flows.what}. {_SLOWED if slowed else ''}How many more consumers that takes is not "
+        f"known yet; the numbers that make a difference are {steps}.",
         current=facts.members or None,
         unknown_reason=why_not_sized(facts) if facts.members else UNCOUNTED,
         evidence=(
             Evidence(name="next useful number of consumers", value=larger[0] if larger else None),
+            *(slowed.evidence if slowed else ()),
             *flows.evidence,
             *flow(facts),
         ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from alerting.checks.loss_deadline import NEAR_SECONDS, WATCH_RATIO, expected_deadline
 from alerting.checks.retention_deadline import Deadline, DeadlineState, Retention
 from alerting.status.phrases import duration
@@ -111,9 +113,9 @@ def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
         subject=facts.group,
         severity=AdviceSeverity.ACT_NOW,
         confidence=Confidence.HIGH,
-        reason="In the last ten minutes, or since its last commit, retention deleted messages of "
-        f"{', '.join(topics)} that this group had not committed. What it had not fetched by then "
-        "is lost, and what waits now is next.",
+        reason=f"{_longer(facts, topics)}In the last ten minutes, or since its last commit, "
+        f"retention deleted messages of {', '.join(topics)} that this group had not committed. "
+        "What it had not fetched by then is lost, and what waits now is next.",
         evidence=(
             Evidence(name="lost of late", value=total, unit="messages"),
             Evidence(name="partitions", value=len(lost)),
@@ -128,6 +130,9 @@ def _coming(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> Reco
     left = deadline.seconds or 0.0
     near = left <= ACT_WITHIN_SECONDS
     where = f"{part.status.topic}-{part.status.partition}"
+    by_time = deadline.limit == "time"
+    step = _longer(facts, [part.status.topic]) if by_time else ""
+    step = step or "Raise the retention until the group has caught up. "
     waiting = sum(
         p.status.numbers.lag or 0 for p in facts.partitions if p.status.topic == part.status.topic
     )
@@ -137,11 +142,10 @@ def _coming(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> Reco
         subject=facts.group,
         severity=AdviceSeverity.ACT_NOW if near else AdviceSeverity.WATCH,
         confidence=Confidence.MEDIUM,
-        reason=f"Retention reaches the oldest unread message of {where} at the present rates. "
-        "Raise the retention until the group has caught up."
+        reason=f"{step}Retention reaches the oldest unread message of {where} at the present rates."
         if left > 0
-        else f"The oldest unread message of {where} is past the retention and goes with the next "
-        "closed segment. Raise the retention now.",
+        else f"{step}The oldest unread message of {where} is past the retention and goes with the "
+        "next closed segment.",
         evidence=(
             Evidence(name="why", value=deadline.reason),
             Evidence(name=TIME_LEFT, value=round(left), unit="s"),
@@ -153,7 +157,7 @@ def _coming(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> Reco
             Evidence(name="waiting in the topic", value=waiting, unit="messages"),
         ),
         caveats=(DISK, SEGMENTS),
-        artefacts=_raise_retention(facts, part.status.topic) if deadline.limit == "time" else (),
+        artefacts=_raise_retention(facts, part.status.topic) if by_time else (),
     )
 
 
@@ -221,8 +225,25 @@ def much_of_retention(ratio: float) -> str:
 
 def _raise_retention(facts: GroupFacts, topic: str) -> tuple[Artefact, ...]:
     """Return the line that keeps the topic's messages a day longer, where its limit is known."""
-    limits = facts.topics.get(topic)
-    if limits is None or limits.retention.seconds is None or limits.retention.unknown_reason:
+    kept = _kept(facts, topic)
+    if kept is None:
         return ()
-    longer = round((limits.retention.seconds + _BUYS_SECONDS) * 1000)
-    return (topic_setting(topic, "retention.ms", longer),)
+    return (topic_setting(topic, "retention.ms", round((kept + _BUYS_SECONDS) * 1000)),)
+
+
+def _longer(facts: GroupFacts, topics: Sequence[str]) -> str:
+    """Say for how long to keep the messages of topics, as far as their limits are known."""
+    known = [(topic, kept) for topic in topics if (kept := _kept(facts, topic)) is not None]
+    said = [
+        f"of {topic} for {duration(kept + _BUYS_SECONDS)} instead of {duration(kept)}"
+        for topic, kept in known
+    ]
+    return f"Keep messages {', '.join(said)}. " if said else ""
+
+
+def _kept(facts: GroupFacts, topic: str) -> float | None:
+    """Return for how many seconds a topic keeps messages; None where that is not known."""
+    limits = facts.topics.get(topic)
+    if limits is None or limits.retention.unknown_reason:
+        return None
+    return limits.retention.seconds

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
+from alerting.status.phrases import duration
 from scaling.facts.capacity import CapacityStatus
 from scaling.facts.group_facts import GroupFacts, PartitionFacts
 from scaling.whatif.queue_model import SimulationError, WhatIfInputs
 from simulation.assignors import Assignor
+
+_NAMED = 3
+"""So many partitions are named, of which a note says the same."""
 
 
 def what_if_inputs(
@@ -43,6 +50,8 @@ def what_if_inputs(
     limit = facts.capacity.limit_per_second if facts.capacity is not None else None
     if limit is not None:
         notes.append(f"the consumers together get {limit:.4g} messages a second through at most")
+    waiting = [_waiting(facts, part) for part in parts]
+    notes += _older_or_unknown(parts, waiting)
     kept = [
         seconds
         for topic in topics
@@ -53,8 +62,8 @@ def what_if_inputs(
     return WhatIfInputs(
         topics=topics,
         arrival_per_second=np.array([_arrival(facts, part) for part in parts]),
-        lag=np.array([float(_lag(part, notes)) for part in parts]),
-        time_lag_seconds=np.array([part.status.numbers.behind_seconds or 0.0 for part in parts]),
+        lag=np.array([float(one.lag or 0) for one in waiting]),
+        time_lag_seconds=np.array([one.time_lag_seconds or 0.0 for one in waiting]),
         consumers=consumers,
         capacity_per_second=capacity_per_second,
         assignor=assignor,
@@ -93,9 +102,49 @@ def _arrival(facts: GroupFacts, part: PartitionFacts) -> float:
     return max(0.0, rate)
 
 
-def _lag(part: PartitionFacts, notes: list[str]) -> int:
-    if part.status.numbers.lag is None:
+class _Waiting(NamedTuple):
+    """What waits in a partition, of the newest poll that could tell."""
+
+    lag: int | None
+    time_lag_seconds: float | None
+    old_seconds: float = 0.0  # before the newest poll
+
+
+def _waiting(facts: GroupFacts, part: PartitionFacts) -> _Waiting:
+    """Return what waits in a partition: one poll that failed does not make it unknown."""
+    numbers = part.status.numbers
+    if numbers.lag is not None:
+        return _Waiting(numbers.lag, numbers.behind_seconds)
+    where = (part.status.topic, part.status.partition)
+    samples = [
+        sample
+        for one in facts.windows
+        if (one.topic, one.partition) == where
+        for sample in one.samples
+    ]
+    known = [sample for sample in samples if sample.lag is not None]
+    if not known:
+        return _Waiting(None, None)
+    return _Waiting(known[-1].lag, known[-1].time_lag_seconds, samples[-1].at - known[-1].at)
+
+
+def _older_or_unknown(parts: Sequence[PartitionFacts], waiting: Sequence[_Waiting]) -> list[str]:
+    """Say of which partitions the lag is older than the other figures, and of which unknown."""
+    names = [f"{part.status.topic}-{part.status.partition}" for part in parts]
+    old = [name for name, one in zip(names, waiting, strict=True) if one.old_seconds]
+    unknown = [name for name, one in zip(names, waiting, strict=True) if one.lag is None]
+    notes = []
+    if old:
+        oldest = duration(max(one.old_seconds for one in waiting))
         notes.append(
-            f"the lag of {part.status.topic}-{part.status.partition} is unknown: taken for none"
+            f"the newest poll could not read the lag of {_few(old)}: that of at most {oldest} "
+            "before is taken"
         )
-    return part.status.numbers.lag or 0
+    if unknown:
+        notes.append(f"the lag of {_few(unknown)} is unknown: taken for none")
+    return notes
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"

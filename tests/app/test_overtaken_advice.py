@@ -187,3 +187,7 @@ def test_advice_of_between_two_rounds_takes_the_place_of_the_rounds(
     assert archive["id"] == "group:archive:start_consumers:0"
     assert archive["badge"]["label"].endswith("act now")
     assert not any("archive" in one for one in said.splitlines() if "older than" in one)
+    given = next(one.value for one in test.dataframe if "became" in one.value.columns)
+    of_archive = given.loc[given["subject"] == "archive", ["change", "became"]]
+    assert of_archive.to_numpy().tolist()[0] == ["0 → 3 consumers", "stands"]
+    assert list(of_archive["became"]).count("stands") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -32,6 +33,16 @@ def advised(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+CHANGE = "The change, for a person or a pipeline to apply"
+
+
+def unfolded(test: AppTest) -> dict[str, bool]:
+    """Return whether the figures of the card and its lines to run are open."""
+    return {
+        one.label: one.proto.expanded for one in test.expander if one.label in ("Evidence", CHANGE)
+    }
+
+
 def test_a_change_is_a_row_and_the_chosen_one_has_its_card(open_page: Open, advised: Path) -> None:
     test = open_page(advised, "scaling", advice="group:payments:add_consumers:0")
     calm(test)
@@ -44,9 +55,8 @@ def test_a_change_is_a_row_and_the_chosen_one_has_its_card(open_page: Open, advi
     assert payments["when"] == payments["step"] == "", "the page and the card say it"
     said = texts(test).replace("\\", "")
     assert re.search(r"[Aa]dvised since \d\d:\d\d, \w+ confidence", said)
-    assert {"Evidence", "The change, for a person or a pipeline to apply"} <= {
-        one.label for one in test.expander
-    }
+    assert payments["badge"]["label"].endswith("act now")
+    assert unfolded(test) == {"Evidence": False, CHANGE: True}, "what is to be run now is open"
     assert "payments: 4 → " in said and "KEDA would run" in said
     assert "If nothing is done:" in said
     needs = [one.value for one in test.dataframe if "limiting factor" in one.value.columns]
@@ -76,6 +86,7 @@ def test_a_group_with_room_saves_consumers_one_step_at_a_time(
     assert "billing: 4 → 3 consumers" in said
     assert "can be saved" in test.title[0].value
     assert "too little history" in said
+    assert unfolded(test) == {"Evidence": False, CHANGE: False}
 
 
 def test_changes_behind_a_blocker_wait_for_an_acknowledgement(
@@ -93,15 +104,20 @@ def test_evidence_and_what_if_of_the_chosen_group(open_page: Open, advised: Path
     test = open_page(advised, "scaling")
     test.selectbox(key="scaling-group").select("payments").run()
     calm(test)
-    assert len(test.get("plotly_chart")) == 7  # load, skew, forecast, two of what was tried, if
+    assert len(test.get("plotly_chart")) == 7  # load, skew, forecast, consumers, lag, what-if
+    layouts = [json.loads(one.proto.spec)["layout"] for one in test.get("plotly_chart")[:5]]
+    plots = {one["height"] - one["margin"]["t"] - one["margin"]["b"] for one in layouts}
+    tops = {one["margin"]["t"] for one in layouts}
+    assert len(plots) == len(tops) == 1, "figures beside each other begin and end at one height"
     labels = [one.label for one in test.metric]
     assert {"Most lag", "Longest time lag", "Consumer-hours"} <= set(labels)
     assert " the time lag would have been at most " in texts(test)
     assert "simulated, with what was measured to arrive" in texts(test)
-    own = ("**Consumers**", "**Lag** messages waiting", "**Time lag** minutes")
+    own = ("**Lag** messages waiting", "**Time lag** minutes")
     said = texts(test).replace(":small[:gray[", "").replace("]]", "")
     assert all(one in said for one in own), "charts below one heading have their own"
     assert "What each partition gets messages a second" in said
+    assert "Consumers of late" in said and "Lag of late messages waiting" in said
     arrivals = test.segmented_control(key="if-arrivals-payments")
     arrivals.set_value("the present rates, held for six hours").run()
     calm(test)

@@ -11,7 +11,9 @@ import polars as pl
 from app.style.charts.base import Axis, Plot, plot, put_ground, put_time_ticks
 from app.style.theme import Palette
 
-_HEIGHT = 150
+HEIGHT = 150
+"""Of each figure of advice: they stand beside each other."""
+
 _FURTHER_LINE = 16
 """Of words below the plot, beside those of ticks."""
 
@@ -42,7 +44,7 @@ def load_chart(
     palette: Palette,
 ) -> go.Figure:
     """Draw the busiest consumer's load at each useful number against what one can process."""
-    made = plot(palette, height=_HEIGHT, legend=False, legend_lines=1)
+    made = plot(palette, height=HEIGHT, legend=False, legend_lines=1)
     colours = [
         palette.series[0]
         if one.consumers == proposed
@@ -103,7 +105,7 @@ def forecast_chart(
     Rows are those of ``forecasts`` by time; capacities are levels to draw, in messages per second.
     The past has ``time`` and ``value``: what arrived.
     """
-    made = plot(palette, height=_HEIGHT)
+    made = plot(palette, height=HEIGHT)
     put_time_ticks(made, axis, dates=True)
     put_ground(made, axis)
     times = axis.local_times(rows["window_start"])
@@ -156,7 +158,7 @@ def skew_chart(
     palette: Palette,
 ) -> go.Figure:
     """Draw what each partition gets, the hot ones marked."""
-    made = plot(palette, height=_HEIGHT, legend=False, legend_lines=1)
+    made = plot(palette, height=HEIGHT, legend=False, legend_lines=1)
     made.traces.append(
         {
             "type": "bar",
@@ -186,7 +188,7 @@ def what_if_chart(
     objective: float | None = None,
 ) -> go.Figure:
     """Draw a simulated value as it is, and with the change, beside what was measured."""
-    made = plot(palette, height=_HEIGHT)
+    made = plot(palette, height=HEIGHT)
     for name, at, values, colour, dash in (
         ("measured", measured[0], measured[1], palette.text, "solid"),
         ("as it is", hours, now, palette.others, "dot"),

@@ -179,7 +179,7 @@ def card(
     older: Overtaken | None = None,
     when: str = "",
 ) -> None:
-    """Draw a recommendation; its evidence, what may go wrong and the lines to run are folded.
+    """Draw a recommendation; its evidence and what may go wrong are folded.
 
     Args:
         advice: The recommendation.
@@ -219,7 +219,7 @@ def card(
         _blockers(advice)
         _evidence(advice, key)
         _caveats(advice)
-        _artefacts(advice, key)
+        _artefacts(advice, key, is_open=older is None and advice.severity is AdviceSeverity.ACT_NOW)
 
 
 def _evidence(advice: Recommendation, key: str) -> None:
@@ -336,14 +336,15 @@ _WRITERS: dict[str, Callable[[float | None], str]] = {
 }
 
 
-def _artefacts(advice: Recommendation, key: str) -> None:
+def _artefacts(advice: Recommendation, key: str, *, is_open: bool) -> None:
+    """Draw the lines to run, folded unless they are to be run now."""
     if not advice.artefacts:
         return
     if advice.blockers and not st.checkbox(
         "I have read what may break; show the change", key=f"{key}-acknowledged"
     ):
         return
-    with st.expander("The change, for a person or a pipeline to apply"):
+    with st.expander("The change, for a person or a pipeline to apply", expanded=is_open):
         for artefact, tab in zip(
             advice.artefacts, st.tabs([one.name for one in advice.artefacts]), strict=True
         ):

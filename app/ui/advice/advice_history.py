@@ -33,6 +33,7 @@ _COUNTED: Mapping[tuple[str, str], tuple[Table, str, str]] = {
     (Subject.GROUP.value, "consumers"): (GROUP_HISTORY, "group", "members_last"),
     (Subject.TOPIC.value, "partitions"): (TOPIC_HISTORY, "topic", "partitions_last"),
 }
+_ABOUT = ("subject_kind", "subject")
 _MINUTES = timedelta(hours=12)
 _AROUND = timedelta(hours=3)
 """What is looked at before advice was given, and after."""
@@ -116,6 +117,53 @@ def with_older(
         if one.followed is Followed.STANDS
         and is_folded(row, known.overtakes(row, zone=zone, now=now))
         else one
+        for one, row in zip(found, rows.iter_rows(named=True), strict=True)
+    ]
+
+
+def with_standing(given: pl.DataFrame, standing: pl.DataFrame) -> pl.DataFrame:
+    """Return advice that was given with what is advised now in it, the newest first.
+
+    What was advised between two rounds, or evaluated by a page, is in no table of what was given.
+
+    Args:
+        given: Rows of ``recommendations``.
+        standing: Rows of what is advised now; each takes the place of the same one that was given.
+    """
+    now = standing.select(given.columns)
+    before = given.join(now, on=RECOMMENDATIONS.key, how="anti", nulls_equal=True)
+    return pl.concat([now, before]).sort("valid_from", descending=True, maintain_order=True)
+
+
+def as_standing(
+    found: Sequence[AdviceOutcome], rows: pl.DataFrame, standing: pl.DataFrame
+) -> list[AdviceOutcome]:
+    """Return outcomes in which what is advised now stands, and nothing that it took the place of.
+
+    Args:
+        found: The outcomes.
+        rows: The rows of ``recommendations`` that they are of.
+        standing: Rows of what is advised now.
+    """
+    key, about, kind = RECOMMENDATIONS.key, _ABOUT, (*_ABOUT, "kind")
+    stands = set(standing.select(key).iter_rows())
+    subjects = set(standing.select(about).iter_rows())
+    kinds = set(standing.select(kind).iter_rows())
+
+    def became(one: AdviceOutcome, row: Mapping[str, Any]) -> Followed:
+        if one.followed is Followed.FOLLOWED:
+            return one.followed
+        if tuple(row[name] for name in key) in stands:
+            return Followed.STANDS
+        is_over = one.followed in (Followed.STANDS, Followed.WITHDRAWN, Followed.ENDED)
+        if is_over and tuple(row[name] for name in kind) in kinds:
+            return Followed.ANEW
+        if one.followed is Followed.STANDS and tuple(row[name] for name in about) in subjects:
+            return Followed.ENDED if row["proposed"] is None else Followed.WITHDRAWN
+        return one.followed
+
+    return [
+        replace(one, followed=became(one, row))
         for one, row in zip(found, rows.iter_rows(named=True), strict=True)
     ]
 

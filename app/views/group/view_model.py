@@ -12,7 +12,7 @@ import polars as pl
 from alerting.inputs.facts import complete_sum
 from alerting.rules.lifecycle import State
 from alerting.status.explain import Feature
-from alerting.status.model import Status
+from alerting.status.model import STEADY_RATIO, Status
 from app.data.history import TIME
 from app.style.format import clock, count, duration, listing
 from app.ui.group_badges import BADGE_STYLES
@@ -116,8 +116,18 @@ def drained_in(row: Mapping[str, Any]) -> tuple[str, str]:
     if drain == NONE:
         if row["lag"] != 0 and row["grows"]:
             return "not late", "its lag grows"
+        if row["lag"] and row["status"] == Status.OK and _drained_lately(row):
+            return "caught up", "a backlog was drained lately"
         return "nothing waits" if row["lag"] == 0 else "steady", "at these rates"
     return duration(drain), "retention deletes some" if loses else "at these rates"
+
+
+def _drained_lately(row: Mapping[str, Any]) -> bool:
+    """Return whether the rates, means of the last minutes, are those of a catch-up that is over."""
+    arrival, consumption = row["arrival_per_second"], row["consumption_per_second"]
+    if arrival is None or consumption is None:
+        return False
+    return bool(consumption - arrival > STEADY_RATIO * arrival)
 
 
 def lost_since(alerts: pl.DataFrame, group: str) -> tuple[datetime, bool] | None:

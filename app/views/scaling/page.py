@@ -205,4 +205,4 @@ if names := decisions.groups(every):
 
 st.header("Advice that was given", anchor=False)
 with components.guarded():
-    view_model.history(view)
+    view_model.history(view, changes)

@@ -13,7 +13,7 @@ from alerting.status.model import DEFAULT_STATUS_RULES, PartitionStatus
 from app.data import history_queries
 from app.data.context import View
 from app.data.history import History
-from app.style.charts.advice import Limit, Load, forecast_chart, load_chart, skew_chart
+from app.style.charts.advice import HEIGHT, Limit, Load, forecast_chart, load_chart, skew_chart
 from app.style.charts.base import Axis
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import count, duration, escape
@@ -30,13 +30,15 @@ from scaling.sizing.size import SizeInputs
 
 _MOST_ROWS = 200
 _LOAD, _SKEW = "Load against capacity", "What each partition gets"
-_EXPECTED, _COURSE = "What is expected to arrive", "Consumers and lag of late"
+_EXPECTED = "What is expected to arrive"
+_CONSUMERS, _LAG = "Consumers of late", "Lag of late"
 _UNITS = {
     _LOAD: "messages a second of the busiest",
     _SKEW: "messages a second",
     _EXPECTED: "messages a second",
+    _LAG: "messages waiting",
 }
-"""What figures count; those of a course say it one by one."""
+"""What figures count."""
 
 
 def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
@@ -67,13 +69,22 @@ def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
     with components.guarded():
         history = history_queries.group_history(view, [facts.group])
         if history.frame.is_empty():
-            lacking[_COURSE] = "No history is known yet."
+            lacking[f"{_CONSUMERS}, and lag"] = "No history is known yet."
         else:
-            figures[_COURSE] = lambda: _tried(view, history)
+            figures[_CONSUMERS] = lambda: _course(
+                view,
+                history,
+                Line(column="members", name="consumers", steps=True),
+                alt="Number of consumers over time",
+            )
+            figures[_LAG] = lambda: _course(
+                view, history, Line(column="lag", name="lag"), alt="Lag over the same time"
+            )
     drawn = list(figures.items())
     for first in range(0, len(drawn), 2):
         pair = drawn[first : first + 2]
-        for column, (title, figure) in zip(st.columns(2, gap="small"), pair, strict=False):
+        # One that is left over has the whole width.
+        for column, (title, figure) in zip(st.columns(len(pair), gap="small"), pair, strict=True):
             with column, components.section(title, unit=_UNITS.get(title)):
                 figure()
     if lacking:
@@ -112,36 +123,21 @@ def _skew(view: View, facts: GroupFacts, rates: Sequence[tuple[str, float | None
     )
 
 
-def _tried(view: View, history: History) -> None:
-    axis = page_axis(view, history)
+def _course(view: View, history: History, line: Line, *, alt: str) -> None:
+    """Draw a column of a group's history."""
     components.chart(
         columns_chart(
             history.frame,
-            [Line(column="members", name="consumers", steps=True)],
-            axis=axis,
+            [line],
+            axis=page_axis(view, history),
             palette=view.palette,
             step_seconds=history.step_seconds,
-            height=80,
+            height=HEIGHT,
+            legend_lines=1,  # as the figure beside it may have
             at_end=True,
         ),
-        key="tried-members",
-        alt="Number of consumers over time",
-        title="Consumers",
-    )
-    components.chart(
-        columns_chart(
-            history.frame,
-            [Line(column="lag", name="lag")],
-            axis=axis,
-            palette=view.palette,
-            step_seconds=history.step_seconds,
-            height=80,
-            at_end=True,
-        ),
-        key="tried-lag",
-        alt="Lag over the same time",
-        title="Lag",
-        unit="messages waiting",
+        key=f"tried-{line.column}",
+        alt=alt,
         note=note_of(view, history),
     )
 
@@ -169,10 +165,16 @@ def limit(facts: GroupFacts) -> Limit:
     return Limit(low=capacity.low, high=capacity.high, per_second=capacity.per_second)
 
 
-def history(view: View) -> None:
-    """Draw the advice of the last days and what became of it."""
-    rows = advice_history.given(view)
-    if rows.is_empty():
+def history(view: View, standing: pl.DataFrame) -> None:
+    """Draw the advice of the last days and what became of it.
+
+    Args:
+        view: The frame of the page.
+        standing: Rows of the changes that the page advises now.
+    """
+    written = advice_history.given(view)
+    rows = advice_history.with_standing(written, standing)
+    if written.is_empty():
         components.nothing(
             "No advice was written down yet: the history service does so every ten minutes.",
             icon=":material/history:",
@@ -180,7 +182,8 @@ def history(view: View) -> None:
         return
 
     def with_outcomes(some: pl.DataFrame) -> pl.DataFrame:
-        became = [advice_history.words(one, view) for one in advice_history.outcomes(view, some)]
+        found = advice_history.as_standing(advice_history.outcomes(view, some), some, standing)
+        became = [advice_history.words(one, view) for one in found]
         return some.with_columns(
             pl.col("kind")
             .map_elements(lambda kind: WORDS[AdviceKind(kind)], return_dtype=pl.String())

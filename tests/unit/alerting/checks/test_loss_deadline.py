@@ -197,7 +197,7 @@ def test_a_group_that_loses_data_is_never_said_to_do_so_soon() -> None:
 
 @pytest.mark.parametrize("check", ["losing_data", "data_loss_deadline"])
 def test_the_step_against_a_loss_says_where_the_objective_lets_it_happen(check: str) -> None:
-    said = "Keep messages of t for longer than 4 min: the group's objective is 5 min, so they are "
+    said = "Keep messages of t longer than 4 min: the group's objective is 5 min."
     assert said in seen(check, losing(240.0)).step
     assert "objective" not in seen(check, losing(1e4)).step
 

@@ -8,12 +8,12 @@ import polars as pl
 from deltalake import write_deltalake
 
 from app.data.context import View
-from app.ui.advice.advice_history import outcomes
+from app.ui.advice.advice_history import as_standing, outcomes, with_standing
 from lake.schemas.grain import Grain
 from lake.schemas.model import Table
 from lake.schemas.tables import GROUP_HISTORY, RECOMMENDATIONS
 from lake.storage.append import conform
-from scaling.advice.follow_up import Followed
+from scaling.advice.follow_up import AdviceOutcome, Followed
 from tests.unit.app.views_of import NOW
 
 GIVEN = NOW - timedelta(hours=4)
@@ -83,3 +83,48 @@ def test_advice_stands_by_the_newest_round_and_not_by_those_that_are_shown(view:
     store(view, RECOMMENDATIONS, rows)
     (found,) = outcomes(view, frame.head(1))
     assert found.followed is Followed.NOT_FOLLOWED
+
+
+def stored(*rows: dict[str, object]) -> pl.DataFrame:
+    frame = pl.DataFrame([{"number": 0, **row} for row in rows], infer_schema_length=None)
+    types = RECOMMENDATIONS.polars_schema
+    return frame.cast({name: types[name] for name in frame.columns})
+
+
+def test_what_is_advised_now_is_in_the_list_and_stands_there_once() -> None:
+    """Given a change that ended and is advised anew, one that goes on, and one of another group."""
+    ended = advice("slow", 4, until=timedelta(minutes=20))
+    goes_on, gone = advice("late", 6), advice("gone", 3)
+    anew = {**ended, "valid_from": NOW, "confirmed_at": NOW}
+    still = {**goes_on, "confirmed_at": NOW}
+    standing = stored(anew, still)
+
+    rows = with_standing(stored(ended, goes_on, gone), standing)
+
+    assert rows.select("subject", "valid_from", "confirmed_at").rows() == [
+        ("slow", NOW, NOW),
+        ("late", GIVEN, NOW),
+        ("slow", GIVEN, GIVEN + timedelta(minutes=20)),
+        ("gone", GIVEN, GIVEN + timedelta(hours=2)),
+    ]
+    found = [AdviceOutcome(followed=Followed.WITHDRAWN)] * 4
+    assert [one.followed for one in as_standing(found, rows, standing)] == [
+        *(Followed.STANDS, Followed.STANDS, Followed.ANEW, Followed.WITHDRAWN)
+    ]
+
+
+def test_what_was_advised_before_its_group_was_advised_anew_stands_no_more() -> None:
+    """Given a round that asks for more consumers, and since then nobody reads."""
+    more, unnumbered = advice("stopped", 4), {**advice("stopped", 4), "proposed": None}
+    start = {**more, "kind": "start_consumers", "current": 0, "valid_from": NOW}
+    rows = stored(more, {**unnumbered, "kind": "hot_partition"}, advice("other", 4))
+    found = [AdviceOutcome(followed=Followed.STANDS)] * 3
+    assert [one.followed for one in as_standing(found, rows, stored(start))] == [
+        *(Followed.WITHDRAWN, Followed.ENDED, Followed.STANDS)
+    ]
+
+
+def test_what_was_followed_stays_so() -> None:
+    rows = stored(advice("followed", 4))
+    found = [AdviceOutcome(followed=Followed.FOLLOWED, at=NOW)]
+    assert as_standing(found, rows, rows) == found

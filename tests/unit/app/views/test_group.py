@@ -51,6 +51,16 @@ def test_nothing_that_was_measured_is_a_table_without_rows() -> None:
         pytest.param({"drain_seconds": 90.0}, ("1 min 30 s", "at these rates"), id="drained"),
         pytest.param({"drain_seconds": NONE}, ("steady", "at these rates"), id="steady"),
         pytest.param(
+            {"drain_seconds": NONE, "consumption_per_second": 225.0},
+            ("caught up", "a backlog was drained lately"),
+            id="caught up",
+        ),
+        pytest.param(
+            {"drain_seconds": NONE, "consumption_per_second": None},
+            ("steady", "at these rates"),
+            id="unknown rate",
+        ),
+        pytest.param(
             {"drain_seconds": NONE, "lag": 0}, ("nothing waits", "at these rates"), id="empty"
         ),
         pytest.param(
@@ -76,7 +86,8 @@ def test_nothing_that_was_measured_is_a_table_without_rows() -> None:
 def test_what_drains_a_backlog_is_said_with_its_time(
     given: dict[str, Any], said: tuple[str, str]
 ) -> None:
-    row = {"status": "OK", "lag": 9, "grows": False, **given}
+    rates = {"arrival_per_second": 121.0, "consumption_per_second": 121.5}
+    row = {"status": "OK", "lag": 9, "grows": False, **rates, **given}
     assert group_view_model.drained_in(row) == said
 
 

@@ -9,6 +9,8 @@ import pytest
 from alerting.status.group_status import Status
 from scaling.advice.model import AdviceKind, AdviceSeverity, CaveatLevel
 from scaling.advisers.falling_behind import FallingBehind
+from scaling.advisers.slowed_consumer import slowed_consumer
+from scaling.facts.capacity import Capacity, CapacityStatus
 from scaling.facts.group_facts import GroupFacts
 from tests.unit.alerting.status.scenarios import changed, constant, window
 from tests.unit.scaling.advisers.advising import WEEK, advice_on, evidence, facts, kinds, six
@@ -43,6 +45,48 @@ def test_peak_that_overtakes_capacity_wants_more_but_names_no_number() -> None:
     arrival, consumption = evidence(advice)["arrival"], evidence(advice)["consumption"]
     assert isinstance(arrival, float) and isinstance(consumption, float)
     assert arrival > consumption == pytest.approx(6 * 150, rel=0.05)
+
+
+def slow(seen: float, **more: object) -> GroupFacts:
+    """Return three consumers that get 200/s each and do less; one was seen to do ``seen``."""
+    return facts(
+        six(arrival=constant(100.0), capacity=constant(60.0), warm_up=0.0),
+        **{  # type: ignore[arg-type]
+            "holders": lambda p: f"m{p % 3}",
+            "capacity": Capacity(status=CapacityStatus.LOWER_BOUND, reason="seen", low=seen),
+            **more,
+        },
+    )
+
+
+def test_consumers_that_did_enough_before_may_need_no_more_of_them() -> None:
+    [advice] = advice_on(slow(250.0))
+    assert advice.kind is AdviceKind.ADD_CONSUMERS
+    assert "so more may not be needed: see first what slows the handlers." in advice.reason
+    figures = evidence(advice)
+    assert figures["busiest consumer"] == pytest.approx(200.0, rel=0.05)
+    assert figures["seen of one consumer, at least"] == 250.0
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        pytest.param(slow(150.0), id="less than it gets"),
+        pytest.param(slow(250.0, capacity=None), id="nothing was seen"),
+        pytest.param(slow(250.0, holders=lambda p: None), id="who holds what is unknown"),
+    ],
+)
+def test_consumers_that_were_not_seen_to_do_enough_are_not_called_slow(late: GroupFacts) -> None:
+    [advice] = advice_on(late)
+    assert advice.kind is AdviceKind.ADD_CONSUMERS
+    assert "may not be needed" not in advice.reason
+
+
+def test_what_retention_deletes_is_no_work_that_was_seen() -> None:
+    late = slow(250.0)
+    numbers = replace(late.status.numbers, lost_messages=9)
+    assert slowed_consumer(late) is not None
+    assert slowed_consumer(replace(late, status=replace(late.status, numbers=numbers))) is None
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ def test_close_to_retention_overrides_patience() -> None:
     assert all(one.severity is AdviceSeverity.ACT_NOW for one in found)
     # 60,000 + 600 s x 40/s wait, 840 s old at 100/s; the age grows by 1 - 60/100.
     assert evidence(found[0])["time until retention"] == pytest.approx((1200 - 840) / 0.4, rel=0.02)
+    assert found[0].reason.startswith("Keep messages of orders for 1 d instead of 20 min. ")
     change = found[0].artefacts[0].text
     assert change.endswith("--entity-name orders --add-config retention.ms=87600000")
 
@@ -121,7 +122,19 @@ def test_lost_data_is_reported_and_evaluation_goes_on() -> None:
     assert kinds(found)[0] is AdviceKind.DATA_LOST
     assert AdviceKind.START_CONSUMERS in kinds(found)
     assert evidence(found[0])["lost of late"] == 70
-    assert "In the last ten minutes, or since its last commit" in found[0].reason
+    assert found[0].reason.startswith(
+        "Keep messages of orders for 8 d instead of 7 d. In the last ten minutes, or since its "
+        "last commit"
+    )
+
+
+def test_how_long_to_keep_messages_is_not_said_where_the_present_limit_is_unknown() -> None:
+    unread = Retention(unknown_reason="the topic's settings were not read")
+    parts = six(members=0, state="empty", capacity=constant(0.0), backlog=5000)
+    parts[2] = changed(parts[2], lambda t, s: s._replace(log_start=(s.committed or 0) + 70))
+    found = advice_on(facts(parts, holders=lambda p: None, retention=unread))
+    assert found[0].kind is AdviceKind.DATA_LOST
+    assert found[0].reason.startswith("In the last ten minutes")
 
 
 def test_poison_partition_that_already_loses_data_is_still_blocked() -> None:

@@ -5,7 +5,14 @@ from dataclasses import replace
 import pytest
 
 from alerting.checks.retention_deadline import Retention
-from alerting.status.model import GroupStatus, LagNumbers, PartitionStatus, Status
+from alerting.status.model import (
+    GroupStatus,
+    LagNumbers,
+    PartitionStatus,
+    PartitionWindow,
+    Sample,
+    Status,
+)
 from scaling.facts.capacity import Capacity, CapacityStatus
 from scaling.facts.group_facts import GroupFacts, PartitionFacts, TopicLimits
 from scaling.whatif.inputs import what_if_inputs
@@ -108,6 +115,30 @@ def test_an_unknown_lag_is_taken_for_none_and_said() -> None:
     found = what_if_inputs(_facts(_part("a", 0, _numbers(lag=None))))
     assert found.lag.tolist() == [0]
     assert any("a-0" in note for note in found.notes)
+
+
+def test_a_poll_that_could_not_read_the_lag_leaves_the_one_before() -> None:
+    """Given three partitions whose newest poll failed, and one that no poll could read."""
+    samples = (
+        Sample(at=0.0, lag=30, time_lag_seconds=2.0),
+        Sample(at=60.0, lag=50, time_lag_seconds=7.0),
+        Sample(at=120.0),
+    )
+    windows = tuple(
+        PartitionWindow(topic="a", partition=number, samples=samples if number < 4 else samples[2:])
+        for number in range(5)
+    )
+    parts = [_part("a", number, LagNumbers(arrival_per_second=10.0)) for number in range(5)]
+
+    found = what_if_inputs(replace(_facts(*parts), windows=windows))
+
+    assert found.lag.tolist() == [50, 50, 50, 50, 0]
+    assert found.time_lag_seconds.tolist() == [7.0, 7.0, 7.0, 7.0, 0.0]
+    assert list(found.notes) == [
+        "the newest poll could not read the lag of a-0, a-1, a-2 and 1 more: that of at most 1 min "
+        "before is taken",
+        "the lag of a-4 is unknown: taken for none",
+    ]
 
 
 @pytest.mark.parametrize(
