@@ -220,9 +220,13 @@ def much_of_retention(ratio: float) -> str:
 
 
 def _raise_retention(facts: GroupFacts, topic: str) -> tuple[Artefact, ...]:
-    """Return the line that keeps the topic's messages a day longer, where its limit is known."""
     limits = facts.topics.get(topic)
-    if limits is None or limits.retention.seconds is None or limits.retention.unknown_reason:
+    return () if limits is None else raise_retention(topic, limits.retention)
+
+
+def raise_retention(topic: str, retention: Retention) -> tuple[Artefact, ...]:
+    """Return the line that keeps the topic's messages a day longer, where its limit is known."""
+    if retention.seconds is None or retention.unknown_reason:
         return ()
-    longer = round((limits.retention.seconds + _BUYS_SECONDS) * 1000)
+    longer = round((retention.seconds + _BUYS_SECONDS) * 1000)
     return (topic_setting(topic, "retention.ms", longer),)
