@@ -72,7 +72,8 @@ def _features(
     yield Feature(
         name="messages that wait",
         value="unknown" if newest.lag is None else messages(newest.lag),
-        compared=f"up to {found.end_lag} are none; up to {rules.minimum_messages} are no trend",
+        compared=f"up to {found.end_lag} count as none; "
+        f"up to {rules.minimum_messages} tell no trend",
     )
     yield Feature(
         name="age of the oldest of them",
@@ -119,7 +120,7 @@ def _features(
         yield Feature(
             name="growth since the lag was lowest",
             value=f"{messages(growth.messages)} in {duration(growth.seconds)}",
-            compared="lasting" if growth.is_lasting else "not called lasting by its shape",
+            compared="it lasts" if growth.is_lasting else "it may pass, as a wave does",
         )
     if growth is not None and growth.is_swinging:
         more = {None: "no yesterday is known", True: "more", False: "as much as yesterday"}

@@ -295,11 +295,16 @@ def _group_sentence(
             return f"{worst.reason.rstrip('.')} on {where}; {of_all} were rewound{missing}."
         case Status.LOSING_DATA:
             lost = {one.name: float(one.numbers.lost_messages or 0) for one in alike}
+            # What was lost before the window was lost since the last commit.
+            before = {one.began_before_window for one in alike}
+            window = f"in the last {duration(rules.window_seconds)}"
+            when = {(False,): window, (True,): "since the last commit"}.get(
+                tuple(before), f"{window} or since the last commit"
+            )
             # Of a partition that was overtaken more than once the largest time counts.
             return (
                 f"At least {messages(numbers.lost_messages or 0)} lost to retention "
-                f"{on_partitions(lost, len(deciding))}, in the last "
-                f"{duration(rules.window_seconds)} or since the last commit{missing}."
+                f"{on_partitions(lost, len(deciding))}, {when}{missing}."
             )
         case Status.UNKNOWN:
             return f"{worst.reason.rstrip('.')}; on {of_all}, such as {where}."

@@ -121,18 +121,28 @@ _OF_ALL: Mapping[str, Callable[[Iterable[float]], Writer]] = {
     "change": changes,
     "duration": durations,
 }
+_PER_SECOND = frozenset({"rate", "change"})
 
 
-def writer(kind: str, values: Iterable[float]) -> Writer | None:
-    """Return how the values of a kind of column are written; None where they are no numbers.
+def writers(columns: Iterable[tuple[str, Kind, Iterable[float]]]) -> dict[str, Writer | None]:
+    """Return how the columns of a table are written; None where they are no numbers.
+
+    Its rates are compared with each other: all of them have one unit.
 
     Args:
-        kind: The kind of a column of ``app.ui.tables``.
-        values: All its values that are known.
+        columns: The name, the kind, and all values that are known, of each column.
     """
-    if kind in _OF_ALL:
-        return _OF_ALL[kind](one for one in values if isfinite(one))
-    return _OF_EACH.get(kind)
+    known = {
+        name: (kind, [one for one in values if isfinite(one)] if kind in _OF_ALL else [])
+        for name, kind, values in columns
+    }
+    rates = [one for kind, values in known.values() if kind in _PER_SECOND for one in values]
+    return {
+        name: _OF_ALL[kind](rates if kind in _PER_SECOND else values)
+        if kind in _OF_ALL
+        else _OF_EACH.get(kind)
+        for name, (kind, values) in known.items()
+    }
 
 
 def text_pixels(text: str, *, font: float = _FONT_PIXELS) -> float:

@@ -21,10 +21,12 @@ class Source:
     Attributes:
         said: That, and what it means for what arrives.
         is_stopped: Whether all of it is stopped: then nothing arrives, whatever the cause does.
+        catches_up: Whether some of it catches up: then more may arrive than usual.
     """
 
     said: str
-    is_stopped: bool
+    is_stopped: bool = False
+    catches_up: bool = False
 
 
 def of_cluster(view: View) -> dict[str, Source]:
@@ -94,11 +96,12 @@ def _source(origin: str, readers: Iterable[tuple[str, bool | None, bool | None]]
     parts = []
     if stopped:
         who = _who(stopped, len(rows), origin)
-        parts.append(f"{who} stopped: nothing of what it does not read fails.")
+        have = "it has" if len(stopped) == 1 else "they have"
+        parts.append(f"{who} stopped: what {have} not read cannot fail yet.")
     if catching_up:
         who = _who(catching_up, len(rows), origin)
         parts.append(f"{who} catching up: more may fail a minute than usual until it is done.")
-    return Source(said=" ".join(parts), is_stopped=False) if parts else None
+    return Source(said=" ".join(parts), catches_up=bool(catching_up)) if parts else None
 
 
 def _who(groups: list[str], readers: int, origin: str) -> str:

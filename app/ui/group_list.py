@@ -199,9 +199,19 @@ def _briefly(word: str, reason: str) -> str:
 
 _HOW_LATE = re.compile(r"^\d[\d\w ]* behind with [\d,]+ messages?[,:]? ")
 _BRIEFER = (
-    # How many are lost, and where: a table has no room for in what time.
+    # How many are lost, in what time, and where: a table has little room.
+    (
+        re.compile(
+            r" messages? lost to retention (?:evenly )?(on .+), in the last (\d+ \w+)"
+            r"( or since the last commit)?"
+        ),
+        r" lost in \2\3, \1",
+    ),
+    (
+        re.compile(r" messages? lost to retention (?:evenly )?(on .+), since the last commit"),
+        r" lost since the last commit, \1",
+    ),
     (re.compile(r" messages? lost to retention\b"), " lost"),
-    (re.compile(r", in the last \d[\w ]* or since the last commit"), ""),
     # The lag says how many wait.
     (re.compile(r"(?<=^No commit )(on .+) while [\d,]+ messages? waits? there"), r"\1"),
     (re.compile(r"on 1 of (\d+ partitions?) \((\S+)\)"), r"on \2, 1 of \1"),

@@ -49,6 +49,14 @@ from app.ui.symptoms import (
 LOSES_NOW = "loses data now"
 OVER = "over, its symptoms recover"
 
+SOURCE_STOPPED = BadgeStyle(
+    word="source stopped",
+    symbol="■",
+    icon=":material/stop_circle:",
+    colour="gray",
+    meaning="Not true while what may make it so is stopped; the cause may still be there.",
+)
+
 
 def numbers(found: Sequence[Incident]) -> str:
     """Say how many need somebody: ``2 things need you now, 3 to watch, 1 catching up``."""
@@ -259,6 +267,8 @@ def badge_of(one: Incident) -> BadgeStyle:
         return severity_style(one.cause.severity, is_over=True)
     if one.is_catching_up:
         return CATCHING_UP
+    if one.is_recovering and one.is_source_stopped:
+        return SOURCE_STOPPED
     return badge_style(one.weight, one.lead.state, recovers=one.is_recovering)
 
 

@@ -26,10 +26,15 @@ DEADLINE_SHOWN = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
-    """A cause, and what followed from it, in order of time."""
+    """A cause, and what followed from it, in order of time.
+
+    Attributes:
+        is_source_stopped: Whether it cannot be true now, since all that may make it so is stopped.
+    """
 
     cause: Alert
     symptoms: tuple[Alert, ...] = ()
+    is_source_stopped: bool = False
 
     @property
     def is_pending(self) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import polars as pl
 import streamlit as st
 
@@ -18,20 +20,23 @@ from app.ui.browser.items import Target
 _SHOWN = 4
 
 
-def draw(view: View, label: str, name: str) -> None:
+def draw(view: View, label: str, name: str, *, readers: Collection[str] = ()) -> None:
     """Draw links to the incidents of one thing, where a service keeps alerts.
 
-    Those are its open ones; without any, the last one that ended within the chosen range.
+    Those are its open ones, and of the groups that read it; without any, its last one that ended
+    within the chosen range.
 
     Args:
         view: The frame of the page.
         label: What names the thing among the labels of an alert, such as ``group``.
         name: Its name.
+        readers: The groups that read it, of a topic.
     """
     with components.guarded():
         if not present.runs(view):
             return
-        found = about(present.open_alerts(view), label, name, view) or _last(view, label, name)
+        alerts = present.open_alerts(view)
+        found = about(alerts, label, name, view, readers=readers) or _last(view, label, name)
         if found:
             with st.container(horizontal=True, gap="medium"):
                 for icon, target in found[:_SHOWN]:
@@ -58,16 +63,19 @@ def _last(view: View, label: str, name: str) -> list[tuple[str, Target]]:
     return [(":material/history:", incident_list.story(last.cause.id, said))]
 
 
-def about(alerts: pl.DataFrame, label: str, name: str, view: View) -> list[tuple[str, Target]]:
-    """Return the icon and the incident of each alert whose label has a name, the worst first.
+def about(
+    alerts: pl.DataFrame, label: str, name: str, view: View, *, readers: Collection[str] = ()
+) -> list[tuple[str, Target]]:
+    """Return the icon and the incident of each alert on a thing or its readers, the worst first.
 
     What links say has since when it is so.
 
     Args:
         alerts: Rows of ``open_alerts``.
-        label: The label.
-        name: The name.
+        label: What names the thing among the labels of an alert.
+        name: Its name.
         view: The frame of the page.
+        readers: The groups that read it, of a topic.
     """
     rows = alerts.filter(
         pl.col("started_at").is_not_null(), pl.col("state").ne_missing(State.RESOLVED.value)
@@ -75,7 +83,8 @@ def about(alerts: pl.DataFrame, label: str, name: str, view: View) -> list[tuple
     found = [
         incidents.alert_of(row)
         for row in rows.iter_rows(named=True)
-        if incidents.labels_of(row).get(label) == name
+        for labels in (incidents.labels_of(row),)
+        if labels.get(label) == name or labels.get("group") in readers
     ]
     found.sort(key=lambda one: (SEVERITIES.index(one.severity), one.fingerprint))
     said: dict[str, Alert] = {}

@@ -17,6 +17,7 @@ from app.style.format import clock, count
 from app.ui import components, dead_letter_sources, group_list
 from app.ui.advice import current_advice
 from app.ui.alert_list import as_said
+from app.ui.dead_letter_sources import Source
 from app.ui.incidents import Incident, in_order, with_rows
 from app.ui.tables import NEVER
 from lake.schemas.current import GROUP_STATUS, RECENT_CHANGES
@@ -49,7 +50,7 @@ def told(view: View, found: Sequence[Incident]) -> list[Incident]:
     """
     advised: dict[tuple[str, str], str] = {}
     back: dict[tuple[str, str], str] = {}
-    sources: dict[tuple[str, str], str] = {}
+    sources: dict[tuple[str, str], Source] = {}
     with components.guarded():
         for cluster, groups in _by_cluster(map(_asks, found)).items():
             lines = current_advice.of_groups(replace(view, cluster=cluster), groups)
@@ -66,7 +67,7 @@ def told(view: View, found: Sequence[Incident]) -> list[Incident]:
     with components.guarded():
         for cluster in _by_cluster(map(_dead_letters, found)):
             known = dead_letter_sources.of_cluster(replace(view, cluster=cluster))
-            sources |= {(cluster, topic): source.said for topic, source in known.items()}
+            sources |= {(cluster, topic): source for topic, source in known.items()}
     return [
         with_source(with_members(advised_step(in_past(one), advised), back), sources)
         for one in found
@@ -127,21 +128,23 @@ def with_members(one: Incident, back: Mapping[tuple[str, str], str]) -> Incident
     return one.led_by(replace(lead, detail=f"{said} {lead.detail}".rstrip()))
 
 
-def with_source(one: Incident, sources: Mapping[tuple[str, str], str]) -> Incident:
+def with_source(one: Incident, sources: Mapping[tuple[str, str], Source]) -> Incident:
     """Return an incident about dead letters with what the groups do that may write them.
 
-    While it recovers that is all: what it said before is not so any more.
+    While it recovers that is all: what it said before is not so any more. And nothing recovers
+    where all that may write them is stopped.
 
     Args:
         one: The incident.
         sources: What is said of that, by cluster and dead-letter topic.
     """
-    said = sources.get(_dead_letters(one) or ("", ""))
-    if not said:
+    source = sources.get(_dead_letters(one) or ("", ""))
+    if source is None:
         return one
     lead = one.lead
-    detail = said if one.is_recovering else f"{said} {lead.detail}".rstrip()
-    return one.led_by(replace(lead, detail=detail))
+    detail = source.said if one.is_recovering else f"{source.said} {lead.detail}".rstrip()
+    told = one.led_by(replace(lead, detail=detail))
+    return replace(told, is_source_stopped=source.is_stopped)
 
 
 def _dead_letters(one: Incident) -> tuple[str, str] | None:

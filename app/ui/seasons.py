@@ -89,7 +89,7 @@ def unusual(view: View, group: str) -> str | None:
         rows = queries.derived(view, LAG_ANOMALIES, group=group)
     rows = rows.filter(pl.col("window_start") >= view.now - _DAY).sort("score", descending=True)
     found = [
-        f"{clock(row['window_start'], view.zone, now=view.now)}: {short(row['lag_max'])}, "
+        f"{clock(row['window_start'], view.zone, now=view.now)}: up to {short(row['lag_max'])}, "
         f"usually {short(row['usual'])}"
         for row in rows.head(_HOURS_NAMED).iter_rows(named=True)
     ]
@@ -133,20 +133,27 @@ def _times_as_much(row: Mapping[str, Any]) -> str:
     return f", {row['after'] / row['before']:.2g} times as much" if row["before"] else ""
 
 
-def band(rows: pl.DataFrame, view: View) -> Band | None:
+def band(rows: pl.DataFrame, view: View, *, least: float | None = None) -> Band | None:
     """Return the band of what is usual in the chosen range, a point an hour.
 
     None where it is not known, and for ranges whose points are days.
+
+    Args:
+        rows: Rows of ``seasonality`` of one series.
+        view: The frame of the page.
+        least: Where the band begins for points shorter than an hour, of a series of the highest
+            value of each hour: most minutes lie below it.
     """
     if rows.is_empty() or view.range.grain is Grain.DAY:
         return None
+    begin = None if view.range.grain is Grain.HOUR else least
     first = view.start.replace(minute=0, second=0, microsecond=0)
     hours = int((view.until - first) / _HOUR) + 1
     # The middle of each hour stands for it; one more on either side, so that no edge lies bare.
     points = [first + place * _HOUR for place in range(-1, hours + 1)]
     found = [(at + _HOUR / 2, usual(rows, at)) for at in points]
     frame = pl.DataFrame(
-        [(at, one.low, one.high) for at, one in found if one is not None],
+        [(at, one.low if begin is None else begin, one.high) for at, one in found if one],
         schema={TIME: pl.Datetime("us", "UTC"), "low": pl.Float64(), "high": pl.Float64()},
         orient="row",
     )

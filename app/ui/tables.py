@@ -14,13 +14,7 @@ import polars as pl
 import streamlit as st
 
 from app.data.context import View
-from app.style.columns import (
-    ROW_PIXELS,
-    UNITS,
-    Kind,
-    fitted,
-    writer,
-)
+from app.style.columns import ROW_PIXELS, UNITS, Kind, fitted, writers
 from app.style.format import UNKNOWN, brief_beginning, clock, exact, thin
 from app.style.theme import BadgeStyle
 from app.ui import routes
@@ -221,9 +215,7 @@ def texts(
     frame: pl.DataFrame, columns: Mapping[str, Column], view: View
 ) -> Iterator[tuple[str, ...]]:
     """Return each row as the texts that the table shows."""
-    writers = {
-        name: _writer(column, view, frame[name]) or _sentence for name, column in columns.items()
-    }
+    writers = {name: write or _sentence for name, write in _writers(frame, columns, view).items()}
     for row in frame.iter_rows(named=True):
         yield tuple(
             brief_beginning(
@@ -307,9 +299,9 @@ def styled(frame: pl.DataFrame, columns: Mapping[str, Column], view: View) -> An
     """
     values = pd.DataFrame({name: _values(frame[name], column) for name, column in columns.items()})
     writers = {
-        name: partial(_write, writer=write, column=column)
-        for name, column in columns.items()
-        if (write := _writer(column, view, frame[name])) is not None
+        name: partial(_write, writer=write, column=columns[name])
+        for name, write in _writers(frame, columns, view).items()
+        if write is not None
     }
     cut = {
         name: partial(fitted, width=column.width)
@@ -348,12 +340,21 @@ def _sentence(value: Any) -> str:
     return thin(text) if " " in text else text
 
 
-def _writer(column: Column, view: View, values: pl.Series) -> Callable[[Any], str] | None:
-    if column.kind == "time":
-        return partial(clock, zone=view.zone, now=view.now, to_seconds=column.to_seconds)
+def _writers(
+    frame: pl.DataFrame, columns: Mapping[str, Column], view: View
+) -> dict[str, Callable[[Any], str] | None]:
+    values = ((name, one.kind, _known(frame[name], one)) for name, one in columns.items())
+    clocks = {
+        name: partial(clock, zone=view.zone, now=view.now, to_seconds=one.to_seconds)
+        for name, one in columns.items()
+        if one.kind == "time"
+    }
+    return {**writers(values), **clocks}
+
+
+def _known(values: pl.Series, column: Column) -> Iterator[Any]:
     # What does not apply is no number of the column; a change may be of any.
-    none = None if column.kind == "change" else NONE
-    return writer(column.kind, (one for one in values.drop_nulls() if one != none))
+    return (one for one in values.drop_nulls() if one != NONE or column.kind == "change")
 
 
 def _write(value: Any, *, writer: Callable[[Any], str], column: Column) -> str:

@@ -19,7 +19,7 @@ from scaling.advice.model import (
     Recommendation,
     Subject,
 )
-from scaling.advisers.retention import ACT_RATIO, much_of_retention
+from scaling.advisers.retention import ACT_RATIO, much_of_retention, raise_retention
 from scaling.facts.topic_facts import TopicFacts
 
 ADVISED_REPLICATION = 3
@@ -169,6 +169,17 @@ def _other_minimum(
 
 
 def _retention(facts: TopicFacts) -> Recommendation | None:
+    losing = sorted(one.group for one in facts.readers if one.lost_messages)
+    if losing:
+        return _advice(
+            facts,
+            AdviceKind.DATA_LOST,
+            AdviceSeverity.ACT_NOW,
+            f"Retention deletes messages of it that were not read yet by {', '.join(losing)}. "
+            "What waits now is next.",
+            caveats=(DISK,),
+            artefacts=raise_retention(facts.topic, facts.retention),
+        )
     kept, age = facts.retention.seconds, facts.slowest_age_seconds
     if not kept or age is None or facts.slowest_group is None or not facts.retention.deletes:
         return None

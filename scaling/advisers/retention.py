@@ -224,11 +224,16 @@ def much_of_retention(ratio: float) -> str:
 
 
 def _raise_retention(facts: GroupFacts, topic: str) -> tuple[Artefact, ...]:
+    limits = facts.topics.get(topic)
+    return () if limits is None else raise_retention(topic, limits.retention)
+
+
+def raise_retention(topic: str, retention: Retention) -> tuple[Artefact, ...]:
     """Return the line that keeps the topic's messages a day longer, where its limit is known."""
-    kept = _kept(facts, topic)
-    if kept is None:
+    if retention.seconds is None or retention.unknown_reason:
         return ()
-    return (topic_setting(topic, "retention.ms", round((kept + _BUYS_SECONDS) * 1000)),)
+    longer = round((retention.seconds + _BUYS_SECONDS) * 1000)
+    return (topic_setting(topic, "retention.ms", longer),)
 
 
 def _longer(facts: GroupFacts, topics: Sequence[str]) -> str:

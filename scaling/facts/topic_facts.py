@@ -26,6 +26,7 @@ class Reader:
 
     Attributes:
         age_seconds: Age of its oldest unread message on the topic; None is unknown.
+        lost_messages: Messages of the topic that retention deleted of late before it read them.
         kind: ``plain``, ``streams`` and so on.
         capacity_per_second: What one of its members processes at least (lower end of a measured
             interval); None is unknown.
@@ -34,6 +35,7 @@ class Reader:
 
     group: str
     age_seconds: float | None = None
+    lost_messages: int = 0
     kind: str = "plain"
     members: int | None = None
     capacity_per_second: float | None = None
@@ -133,15 +135,21 @@ def topic_readers(
         usable = capacity is not None and capacity.per_second is not None
         peak, now = facts.forecast.per_second, numbers.arrival_per_second
         for topic in facts.subscribed:
-            ages = [
-                part.status.numbers.behind_seconds
+            parts = [
+                part.status
                 for part in facts.partitions
-                if part.status.topic == topic and part.status.numbers.behind_seconds is not None
+                if part.status.topic == topic and part.status.subscribed
+            ]
+            ages = [
+                part.numbers.behind_seconds
+                for part in parts
+                if part.numbers.behind_seconds is not None
             ]
             found.setdefault((key.cluster, topic), []).append(
                 Reader(
                     group=key.group,
                     age_seconds=max(ages, default=None),
+                    lost_messages=sum(part.numbers.lost_messages or 0 for part in parts),
                     kind=facts.kind,
                     members=facts.members,
                     capacity_per_second=capacity.low if usable and capacity is not None else None,

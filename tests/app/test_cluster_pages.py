@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from app.style.format import duration
 from app.ui.tables import DASH, NONE
 from config.load import load
+from lake.schemas.current import OPEN_ALERTS, READERS
 from lake.schemas.tables import (
     CLUSTER_HISTORY,
     COLLECTIONS,
@@ -30,6 +31,34 @@ from tests.app.test_pages import calm, texts
 from tests.app.world import CLUSTER
 
 Open = Callable[..., AppTest]
+
+
+def test_a_topic_says_first_who_loses_data_of_it(open_page: Open, alarmed: Path) -> None:
+    topic = "orders"
+    lake = Lake(load(alarmed / "headroom.yaml").lake)
+    readers = lake.current.read(READERS, CLUSTER)
+    assert readers is not None
+    reader = readers.filter(topic=topic)["group"][0]
+    loses = (pl.col("topic") == topic) & (pl.col("group") == reader)
+    lost = pl.when(loses).then(pl.lit("lost")).otherwise("loss").alias("loss")
+    lake.current.replace(READERS, CLUSTER, readers.with_columns(lost))
+    alerts = lake.current.read(OPEN_ALERTS, CLUSTER)
+    assert alerts is not None
+    labels = [{"key": "cluster", "value": CLUSTER}, {"key": "group", "value": reader}]
+    alert = alerts.head(1).with_columns(
+        fingerprint=pl.lit("loses"),
+        what=pl.lit(f"{reader} loses data"),
+        labels=pl.lit(pl.Series([labels])),
+        state=pl.lit("firing"),
+    )
+    lake.current.replace(OPEN_ALERTS, CLUSTER, pl.concat([alerts, alert]))
+    test = open_page(alarmed, "topic", topic=topic)
+    calm(test)
+    said = [one.value.replace("\\", "") for one in test.markdown]
+    assert any(one.startswith(f"{topic} deletes messages before {reader} reads") for one in said)
+    assert "losing data" in texts(test)
+    links = [one.proto.label for one in test.get("page_link")]
+    assert any(f"{reader} loses data" in one.replace("\\", "") for one in links), links
 
 
 def test_a_topic_with_a_hot_partition(open_page: Open, filled: Path) -> None:

@@ -9,9 +9,6 @@ from datetime import datetime, timedelta
 import polars as pl
 import streamlit as st
 
-from alerting.rules.lifecycle import State
-from alerting.rules.model import AlertSeverity
-from alerting.status.descriptions import SCALING_STEP
 from app.data import history_queries, present, queries
 from app.data.background import Background
 from app.data.context import View
@@ -19,14 +16,14 @@ from app.style.format import age, clock, count, duration, escape
 from app.ui import components, refresh, routes
 from app.ui.advice import advice_cards
 from app.ui.advice.overtaken import IN_SYNC, Known, is_folded
-from app.ui.incidents import labels_of
+from app.ui.advice.urgency import as_alerted, with_losses
 from config.scaling import ScalingSettings
 from lake.errors import LakeError
-from lake.schemas.current import GROUP_STATUS, TOPIC_STATUS
+from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
 from lake.schemas.tables import RECOMMENDATIONS
 from lake.storage.store import Lake
 from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
-from scaling.advice.model import AdviceKind, AdviceSeverity, Subject
+from scaling.advice.model import AdviceKind, Subject
 from scaling.advice.stored_advice import (
     ADVISE_EVERY,
     IS_CHANGE,
@@ -73,69 +70,10 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
     """
     given = _read(view, group)
     try:
-        return replace(given, rows=as_alerted(given.rows, present.open_alerts(view)))
+        rows = as_alerted(given.rows, present.open_alerts(view))
+        return replace(given, rows=with_losses(rows, present.rows(view, READERS)))
     except LakeError as error:
         return replace(given, errors=(*given.errors, error))
-
-
-_ANSWERS = frozenset(
-    {
-        AdviceKind.ADD_CONSUMERS,
-        AdviceKind.PARTITION_BOUND,
-        AdviceKind.HOT_PARTITION,
-        AdviceKind.DOWNSTREAM,
-    }
-)
-"""Advice that a group which falls behind is given; what else is urgent has alerts of its own."""
-
-
-def as_alerted(rows: pl.DataFrame, alerts: pl.DataFrame) -> pl.DataFrame:
-    """Return advice that is as urgent as the alert that fires and has it as its next step.
-
-    The job advises every ten minutes, and an alert may be newer. And it calls a size urgent before
-    the objective is missed, when the alert is to watch. Advice stays urgent while another critical
-    alert on the group is open, such as that retention is near.
-
-    Args:
-        rows: Rows of ``recommendations``, the most urgent first.
-        alerts: Rows of ``open_alerts``.
-    """
-    is_critical = pl.col("severity") == AlertSeverity.CRITICAL
-    fires = (pl.col("state") == State.FIRING) & pl.col("recovering_since").is_null()
-    names_advice = alerts.filter(fires, pl.col("step") == SCALING_STEP)
-    critical = _groups_of(alerts.filter(is_critical, pl.col("state") != State.RESOLVED))
-    urgent = _groups_of(names_advice.filter(is_critical))
-    watched = _groups_of(names_advice) - critical
-    if not urgent and not watched:
-        return rows
-    on_group = pl.col("subject_kind") == Subject.GROUP
-    is_raised = (
-        pl.struct("subject_kind", "subject").is_first_distinct()
-        & on_group
-        & pl.col("subject").is_in(list(urgent))
-        & (pl.col("severity") == AdviceSeverity.WATCH)
-    )
-    is_lowered = (
-        on_group
-        & pl.col("subject").is_in(list(watched))
-        & pl.col("kind").is_in([one.value for one in _ANSWERS])
-        & (pl.col("severity") == AdviceSeverity.ACT_NOW)
-    )
-    severity = (
-        pl.when(is_raised)
-        .then(pl.lit(AdviceSeverity.ACT_NOW.value))
-        .when(is_lowered)
-        .then(pl.lit(AdviceSeverity.WATCH.value))
-        .otherwise("severity")
-        .alias("severity")
-    )
-    return most_urgent_first(rows.with_columns(severity))
-
-
-def _groups_of(alerts: pl.DataFrame) -> set[str]:
-    """Return the groups that alerts are about."""
-    found = (labels_of(row).get("group") for row in alerts.iter_rows(named=True))
-    return {group for group in found if group is not None}
 
 
 def _read(view: View, group: str | None) -> CurrentAdvice:

@@ -114,7 +114,7 @@ if brokers["replicas"].count():
                 ),
                 "quorum": Column(
                     "controllers",
-                    help="Whether their quorum goes on: without a majority no leader is elected, "
+                    help="Whether a majority of them still runs: without it no leader is elected, "
                     "and no topic changed.",
                 ),
             },

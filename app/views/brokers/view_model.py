@@ -220,9 +220,9 @@ def with_names(brokers: pl.DataFrame) -> pl.DataFrame:
         .alias("followers"),
         pl.format("broker {}", "broker_id").alias("name"),
         pl.when("ends_quorum_if_lost")
-        .then(pl.lit("ends"))
+        .then(pl.lit("majority lost"))
         .when(pl.col("ends_quorum_if_lost").eq(False))
-        .then(pl.lit("goes on"))
+        .then(pl.lit("majority stays"))
         .alias("quorum"),
     )
 

@@ -13,7 +13,7 @@ from app.ui.dead_letter_sources import Source
 from app.ui.frame import status_bar
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
-from app.views.dead_letters import view_model
+from app.views.dead_letters import headline, view_model
 from lake.schemas.current import READERS
 from lake.schemas.tables import DEAD_LETTERS, PARTITIONS
 
@@ -53,8 +53,7 @@ table = view_model.with_reasons(
 sources: dict[str, Source] = {}
 with components.guarded():
     sources = dead_letter_sources.of_cluster(view)
-stopped = [name for name, source in sources.items() if source.is_stopped]
-components.headline(*map(escape, view_model.sentence(rows, stopped)))
+components.headline(*map(escape, headline.sentence(rows, sources)))
 
 redrive_width = columns.word_width(table["redrive_group"], least=98, most=130)
 name_width = columns.word_width(table["name"], least=110, most=158)
@@ -289,15 +288,18 @@ with (
             {
                 "which": Column("record", width=60),
                 "at": Column("timestamp", "time", width=90),
-                "partition": Column("partition", "count", width=66),
-                "offset": Column("offset", "count", width=66),
-                "reason": Column("exception", width=146),
+                "reason": Column("exception", width=278),
             },
             view=view,
             key="letters-records",
             alt=f"The newest and the oldest sampled record of {row['name']}",
             noun="records",
-            in_file={"class": Column("class"), "origin": Column("from")},
+            in_file={
+                "partition": Column("partition", "count"),
+                "offset": Column("offset", "count"),
+                "class": Column("class"),
+                "origin": Column("from"),
+            },
         )
         first = records.row(0, named=True)
         with st.expander(f"Look at the {first['which']} record's headers"):

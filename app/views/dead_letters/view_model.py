@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from shlex import quote
@@ -18,7 +18,7 @@ from alerting.inputs.frames import KAFKA
 from app.data.context import View
 from app.data.history import TIME
 from app.data.queries import DAY
-from app.style.format import UNKNOWN, brief_time_left, count, duration, listing, per_minute, share
+from app.style.format import UNKNOWN, brief_time_left, duration, share
 from app.ui.incidents import DEADLINE_SHOWN
 from app.ui.tables import DASH, NONE
 from scaling.advisers.retention import ACT_WITHIN_SECONDS
@@ -26,47 +26,6 @@ from scaling.advisers.retention import ACT_WITHIN_SECONDS
 NOTHING_WAITS = "nothing waits"
 AFTER_A_POLL = "known after the next poll"
 """When a rate that was seen by one poll alone will be known."""
-
-
-def sentence(rows: pl.DataFrame, stopped: Sequence[str] = ()) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it.
-
-    Args:
-        rows: Rows of ``dead_letter_rows``.
-        stopped: The topics of which all that reads their origin is stopped.
-    """
-    rates = rows["arrival_per_second"].drop_nulls()
-    growing = rows.filter(pl.col("arrival_per_second") > 0)
-    total = rows.height
-    if growing.height:
-        failing = per_minute(float(rates.sum()))
-        title = f"{failing} fail, in {growing.height} of {count(total, 'topic')}"
-    elif rates.len() < total:
-        title = f"Arrivals of {total - rates.len()} of {count(total, 'dead-letter topic')} unknown"
-    else:
-        title = f"Nothing fails now: {count(total, 'dead-letter topic')}, no arrivals"
-    parts = []
-    owned = rows.filter(pl.col("redrive_group").is_not_null())
-    waiting = owned["unprocessed"].drop_nulls()
-    if owned.height:
-        missing = owned.height - waiting.len()
-        number = int(waiting.sum())
-        who = count(number, "waits", "wait") if number else NOTHING_WAITS
-        text = f"{who} to be redriven" if waiting.len() else ""
-        if missing:
-            text += f"{', ' if text else ''}{count(missing, 'topic')} with an unknown depth"
-        parts.append(text)
-    alone = rows.filter(pl.col("redrive_group").is_null())
-    if alone.height:
-        verb = "has" if alone.height == 1 else "have"
-        parts.append(f"{count(alone.height, 'topic')} {verb} no redrive group: nobody looks")
-    is_new = pl.col("arrival_per_second").is_null() & pl.col("log_end").is_not_null()
-    if new := rows.filter(is_new).height:
-        parts.append(f"what arrives in {count(new, 'topic')} is {AFTER_A_POLL}")
-    if stopped:
-        parts.append(f"nothing can fail into {listing([*stopped])}: what would is stopped")
-    said = "; ".join(parts)
-    return title, f"{said[:1].upper()}{said[1:]}." if said else ""
 
 
 def origin_rates(partitions: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:

@@ -124,11 +124,12 @@ with st.grid(6, min_column_width=124, gap="small"):
         short(row["lag"]),
         delta=f"{exact(row['unknown_partitions'])} unknown"
         if row["unknown_partitions"]
-        else f"usually {short(usual_now['lag_max'].median)}"
+        else f"usually up to {short(usual_now['lag_max'].median)}"
         if usual_now["lag_max"] is not None
         else "messages waiting",
         colour="violet" if row["unknown_partitions"] else "off",
-        help_text="Log end minus committed offset, over all partitions that are known.",
+        help_text="Log end minus committed offset, over all partitions that are known. Usual is "
+        "the median of the highest lag in this hour of the week.",
     )
     components.tile(
         "Time lag",
@@ -261,7 +262,9 @@ with components.guarded():
                         log=log,
                         height=first_high if is_late else high,
                         at_end=True,
-                        band=None if is_late else seasons.band(usual["lag_max"], view),
+                        band=None
+                        if is_late
+                        else seasons.band(usual["lag_max"], view, least=1.0 if log else 0.0),
                         ghost=seasons.ghost(
                             *(view, before, GROUP_HISTORY, "group", group),
                             measure=MEASURES[column],

@@ -158,7 +158,7 @@ def sentence(rows: pl.DataFrame, rules: Sequence[Rule] | None = None) -> tuple[s
     detail = (
         f"{count(rows.height, 'queue')} in {count(virtual_hosts, 'virtual host')}: "
         f"{exact(total(backlog, 'ready'))} messages ready, "
-        f"{exact(total(backlog, 'unacknowledged'))} with a consumer"
+        f"{exact(total(backlog, 'unacknowledged'))} unacknowledged"
     )
     if missing:
         detail += f", the depth of {count(missing, 'queue')} unknown"

@@ -6,6 +6,7 @@ import polars as pl
 import streamlit as st
 
 from alerting.inputs.facts import at_newest_poll
+from alerting.status.model import Status
 from app.data import history_queries, present, queries, recent_samples, schema_registry
 from app.data.context import current
 from app.data.history import TOPIC
@@ -48,17 +49,22 @@ brokers = newest["replicas"].explode().drop_nulls().unique().to_list()
 rows = topic_list.partition_rows(
     newest, recent_samples.latest_rates(samples_of, view.interval_seconds), hot
 )
+readers = READERS.empty
+with components.guarded():
+    readers = present.rows(view, READERS).filter(pl.col("topic") == topic)
+deletes_unread = topic_list.losses(readers)
 with heading, st.container(horizontal=True, vertical_alignment="center"):
     st.title(escape(topic), anchor=False, width="content")
+    if deletes_unread:
+        components.badge(BADGE_STYLES[Status.LOSING_DATA], note="See the groups that read it.")
     components.badge(topic_list.REPLICATION[found["replication"] or "unknown"])
 
 arriving = found["arrival_per_second"]
 retention = found["retention_seconds"]
-readers = READERS.empty
 with components.guarded():
-    readers = present.rows(view, READERS).filter(pl.col("topic") == topic)
     readers = topic_list.reader_rows(readers, present.rows(view, GROUP_STATUS))
-sentence = f"{rate(arriving)} arrive on {count(found['partitions'], 'partition')}; "
+sentence = f"{deletes_unread}. " if deletes_unread else ""
+sentence += f"{rate(arriving)} arrive on {count(found['partitions'], 'partition')}; "
 if readers.is_empty():
     sentence += "no group is known to read it."
 elif found["slowest_group"] is None:
@@ -71,7 +77,7 @@ else:
 if found["unknown_reason"]:
     sentence += f" Not known: {found['unknown_reason']}."
 st.markdown(escape(thin(sentence)))
-open_alerts.draw(view, "topic", topic)
+open_alerts.draw(view, "topic", topic, readers=readers["group"].to_list())
 
 usual = seasons.season(view, "topic", topic, "arrival_per_second")
 with st.grid(6, min_column_width=124, gap="small"):

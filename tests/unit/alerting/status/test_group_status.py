@@ -4,7 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from alerting.status.group_status import DEFAULT_STATUS_RULES, Sample, Status, group_status
+from alerting.status.group_status import (
+    DEFAULT_STATUS_RULES,
+    PartitionWindow,
+    Sample,
+    Status,
+    group_status,
+)
 from tests.unit.alerting.status.scenarios import START, changed, constant, moved, window
 
 
@@ -142,10 +148,30 @@ def test_losing_data_is_worse_than_everything_else() -> None:
 
     assert status.status is Status.LOSING_DATA
     assert status.numbers.lost_messages == 7
-    assert status.reason.startswith(
-        "At least 7 messages lost to retention on orders-1, 1 of 2 partitions"
+    assert status.reason == (
+        "At least 7 messages lost to retention on orders-1, 1 of 2 partitions, since the last "
+        "commit."
     )
-    assert "in the last 10 min or since the last commit" in status.reason
+
+
+@pytest.mark.parametrize(
+    ("lost_from", "when"),
+    [
+        pytest.param((0, 0), "since the last commit", id="before what is looked at"),
+        pytest.param((300, 300), "in the last 10 min", id="meanwhile"),
+        pytest.param((0, 300), "in the last 10 min or since the last commit", id="both"),
+    ],
+)
+def test_losing_data_says_in_what_time(lost_from: tuple[int, int], when: str) -> None:
+    def part(number: int, begin: int) -> PartitionWindow:
+        stands = window(partition=number, capacity=constant(0.0), backlog=9000)
+        return changed(
+            stands, lambda t, s: s._replace(log_start=(s.committed or 0) + 7) if t >= begin else s
+        )
+
+    status = group_status([part(number, begin) for number, begin in enumerate(lost_from)])
+
+    assert status.reason.endswith(f"evenly on both partitions, {when}.")
 
 
 def test_one_unknown_partition_makes_a_healthy_group_unknown_and_its_sum_incomplete() -> None:

@@ -6,12 +6,12 @@ from math import inf, nan
 
 import pytest
 
-from app.style.columns import fitted, line_width, room_left, text_pixels, word_width, writer
+from app.style.columns import Kind, fitted, line_width, room_left, text_pixels, word_width, writers
 from app.style.format import THIN
 
 
-def column(kind: str, *values: float | None) -> list[str]:
-    write = writer(kind, [one for one in values if one is not None])
+def column(kind: Kind, *values: float | None) -> list[str]:
+    write = writers([("it", kind, [one for one in values if one is not None])])["it"]
     assert write is not None
     return [write(one) for one in values]
 
@@ -58,7 +58,7 @@ def test_durations_of_a_column_are_in_milliseconds_together_or_not_at_all(
 
 
 def test_a_text_is_no_number() -> None:
-    assert writer("text", []) is None
+    assert writers([("it", "text", [])]) == {"it": None}
 
 
 LONG = f"No commit for 45 min with 3{THIN}315 messages waiting on orders-7"

@@ -12,11 +12,12 @@ import pytest
 from alerting.status.descriptions import SCALING_STEP, WAIT_STEP
 from app.data.context import View
 from app.ui.advice.advice_facts import facts_of_group
-from app.ui.advice.current_advice import CurrentAdvice, as_alerted
-from lake.schemas.current import OPEN_ALERTS
+from app.ui.advice.current_advice import CurrentAdvice
+from app.ui.advice.urgency import as_alerted, with_losses
+from lake.schemas.current import OPEN_ALERTS, READERS
 from lake.schemas.tables import GROUPS
 from scaling.advice.advice_table import recommendation_frame, recommendation_rows
-from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recommendation
+from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recommendation, Subject
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
 WATCHED = Recommendation(
@@ -77,6 +78,21 @@ def test_a_size_is_no_more_urgent_than_the_alert_that_has_it_as_its_step() -> No
     for both in (retention_is_near, retention_is_near.with_columns(state=pl.lit("pending"))):
         assert urgent(watch, both) == sorted([lost, sized, other])
     assert urgent(alert(severity="warning", state="pending")) == sorted([lost, sized, other])
+
+
+def test_advice_on_a_topic_is_urgent_as_soon_as_a_reader_of_it_loses_data() -> None:
+    near = replace(WATCHED, kind=AdviceKind.RETENTION_DEADLINE, subject_kind=Subject.TOPIC)
+    given = [replace(near, subject=name) for name in ("clicks", "orders")]
+    rows = recommendation_frame(recommendation_rows(given, at=NOW))
+    readers = pl.DataFrame(
+        [
+            {**dict.fromkeys(READERS.polars_schema), "topic": topic, "group": "a", "loss": loss}
+            for topic, loss in (("clicks", "coming"), ("orders", "lost"))
+        ],
+        schema=READERS.polars_schema,
+    )
+    found = with_losses(rows, readers).select("subject", "severity").rows()
+    assert found == [("orders", "ACT_NOW"), ("clicks", "WATCH")]
 
 
 @pytest.mark.parametrize(

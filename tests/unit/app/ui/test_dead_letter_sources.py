@@ -7,6 +7,7 @@ import pytest
 
 from app.data.context import View
 from app.ui.dead_letter_sources import Source, sources_of
+from app.ui.incident_list import badge_of
 from app.ui.incidents import Incident
 from app.ui.open_incidents import told, with_source
 from lake.schemas.current import GROUP_STATUS, READERS
@@ -64,6 +65,7 @@ def test_who_reads_the_origin_is_said(
     source = found(statuses)
     assert source is not None and source.said.startswith(said)
     assert source.is_stopped == is_stopped
+    assert source.catches_up == ("CATCHING_UP" in statuses.values())
 
 
 def test_nothing_is_said_where_readers_work_or_are_not_known() -> None:
@@ -78,9 +80,15 @@ def test_the_alert_of_dead_letters_says_what_their_source_does() -> None:
     given = {"check": "dead_letter_ratio", "labels": labels, "detail": "2 % of orders fail."}
     fires = alert_of.alert(started_at=1000.0, **given)
     recovers = alert_of.alert(started_at=1000.0, recovering_since=1500.0, **given)
-    known = {("c", "orders.dlq"): "a is stopped."}
-    said = [with_source(Incident(cause=one), known).cause.detail for one in (fires, recovers)]
-    assert said == ["a is stopped. 2 % of orders fail.", "a is stopped."]
+    known = {("c", "orders.dlq"): Source(said="a is stopped.", is_stopped=True)}
+    found = [with_source(Incident(cause=one), known) for one in (fires, recovers)]
+    assert [one.cause.detail for one in found] == [
+        "a is stopped. 2 % of orders fail.",
+        "a is stopped.",
+    ]
+    assert [badge_of(one).word for one in found] == ["act now", "source stopped"]
+    late = {("c", "orders.dlq"): Source(said="a is catching up.", catches_up=True)}
+    assert badge_of(with_source(Incident(cause=recovers), late)).word == "recovering"
     assert with_source(Incident(cause=fires), {}).cause.detail == "2 % of orders fail."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
@@ -9,11 +10,12 @@ import pytest
 
 from app.data.context import View
 from app.data.history import GROUP
+from app.data.time_range import RANGES
 from app.style.charts.base import Axis
 from app.style.charts.lines import Band, Ghost, Line, columns_chart
 from app.style.theme import LIGHT
 from app.ui.advice.forecast import holds
-from app.ui.seasons import Usual, changed, delta, ghost, usual
+from app.ui.seasons import Usual, band, changed, delta, ghost, usual
 from lake.schemas.tables import GROUP_HISTORY
 
 MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
@@ -32,6 +34,26 @@ def test_what_is_usual_is_that_of_the_hour_of_the_week(hours: int) -> None:
 
 def test_an_hour_without_history_has_nothing_usual() -> None:
     assert usual(WEEK.filter(pl.col("hour_of_week") != 5), MONDAY + timedelta(hours=5)) is None
+
+
+@pytest.mark.parametrize(
+    ("range_name", "least", "low"),
+    [
+        pytest.param("6h", 0.0, 0.0, id="minutes lie below the highest of their hour"),
+        pytest.param("7d", 0.0, None, id="hours have their highest, too"),
+        pytest.param("6h", None, None, id="rates of minutes are as those of hours"),
+    ],
+)
+def test_a_band_compares_like_with_like(
+    view: View, range_name: str, least: float | None, low: float | None
+) -> None:
+    rows = WEEK.with_columns(generated=pl.lit(None, pl.Boolean))
+    shown = replace(view, range=RANGES[range_name])
+    found = band(rows, shown, least=least)
+    assert found is not None
+    at, first_low, first_high = found.frame.row(0)
+    hour = float(at.weekday() * 24 + at.hour)
+    assert (first_low, first_high) == (hour if low is None else low, 3 * hour)
 
 
 @pytest.mark.parametrize(

@@ -296,6 +296,18 @@ def test_a_text_that_has_no_room_is_cut_in_its_cell_alone(view: View) -> None:
     assert said in csv(frame, columns)
 
 
+def test_rates_of_a_table_are_compared_in_one_unit() -> None:
+    frame = pl.DataFrame({"published": [1.6], "delivered": [0.4 / 60], "growth": [0.5]})
+    columns = {
+        "published": Column("published", "rate"),
+        "delivered": Column("delivered", "rate"),
+        "growth": Column("growth", "change"),
+    }
+    assert list(texts(frame, columns, cast(View, Frame()))) == [("1.6/s", "0.00667/s", "+0.5/s")]
+    rare = frame.with_columns(published=0.3, growth=-0.1)
+    assert list(texts(rare, columns, cast(View, Frame()))) == [("18/min", "0.4/min", "-6/min")]
+
+
 def test_rates_on_a_card_have_the_unit_of_their_column() -> None:
     frame = pl.DataFrame({"name": ["a", "b"], "rate": [120.0, 0.05]})
     columns = {"name": Column("name"), "rate": Column("arriving", "rate")}

@@ -11,8 +11,9 @@ import pytest
 
 from app.data.context import View
 from app.data.time_range import RANGES, TimeRange, between
+from app.ui.dead_letter_sources import Source
 from app.ui.tables import DASH, Column, csv
-from app.views.dead_letters import view_model
+from app.views.dead_letters import headline, view_model
 from lake.schemas.current import READERS
 from lake.schemas.tables import DEAD_LETTERS, PARTITIONS
 from tests.unit.app.views.made_rows import START, at, rows
@@ -60,7 +61,7 @@ def letters(**given: Any) -> pl.DataFrame:
         pytest.param(
             {"redrive_group": None, "unprocessed": None},
             "Nothing fails now",
-            "has no redrive group: nobody looks",
+            "without a redrive group: nobody looks",
             id="nobody looks",
         ),
         pytest.param(
@@ -69,14 +70,45 @@ def letters(**given: Any) -> pl.DataFrame:
     ],
 )
 def test_the_sentence_of_dead_letters(given: dict[str, Any], title: str, detail: str) -> None:
-    found = view_model.sentence(letters(**given))
+    found = headline.sentence(letters(**given))
     assert title in found[0]
     assert detail in found[1]
 
 
 def test_the_sentence_names_topics_whose_source_is_stopped() -> None:
-    _, detail = view_model.sentence(letters(), ["d"])
+    _, detail = headline.sentence(letters(), {"d": Source(said="", is_stopped=True)})
     assert detail == "5 wait to be redriven; nothing can fail into d: what would is stopped."
+
+
+def test_the_sentence_names_topics_whose_source_catches_up() -> None:
+    late = Source(said="", catches_up=True)
+    _, detail = headline.sentence(letters(), {"d": late})
+    assert detail.endswith(
+        "; more than usual may fail into d: a group that reads its origin catches up."
+    )
+    _, detail = headline.sentence(letters(), {"d": late, "e": late})
+    assert "into d and e: groups that read their origins catch up" in detail
+
+
+@pytest.mark.parametrize(
+    ("retained", "said"),
+    [
+        pytest.param([434, 288], "722 lie in 2 topics without a redrive group: nobody looks."),
+        pytest.param([1], "1 lies in 1 topic without a redrive group: nobody looks."),
+        pytest.param([0], "Nothing lies in 1 topic without a redrive group."),
+        pytest.param(
+            [434, None],
+            "434 lie in 2 topics without a redrive group (1 with an unknown depth): nobody looks.",
+        ),
+        pytest.param([None], "How much lies in 1 topic without a redrive group is unknown."),
+    ],
+)
+def test_the_sentence_says_how_much_lies_where_nobody_looks(
+    retained: list[int | None], said: str
+) -> None:
+    alone = {"redrive_group": None, "unprocessed": None}
+    rows = pl.concat([letters(**alone, retained=number) for number in retained])
+    assert headline.sentence(rows)[1] == said
 
 
 def readers(*given: dict[str, Any]) -> pl.DataFrame:

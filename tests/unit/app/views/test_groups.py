@@ -194,7 +194,17 @@ def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
         ),
         "At least 1,436 messages lost to retention on o-1, 1 of 3 partitions, in the last 10 min "
         "or since the last commit.": (
-            *("LOSING_DATA", "At least 1,436 lost on o-1, 1 of 3 partitions."),
+            "LOSING_DATA",
+            "At least 1,436 lost in 10 min or since the last commit, on o-1, 1 of 3 partitions.",
+        ),
+        "At least 663 messages lost to retention evenly on all 3 partitions, in the last 10 min.": (
+            *("LOSING_DATA", "At least 663 lost in 10 min, on all 3 partitions."),
+        ),
+        "At least 9 messages lost to retention on o-1, 1 of 3 partitions, since the last commit.": (
+            *("LOSING_DATA", "At least 9 lost since the last commit, on o-1, 1 of 3 partitions."),
+        ),
+        "1,204 messages lost to retention in the last 10 min.": (
+            *("LOSING_DATA", "1,204 lost in the last 10 min."),
         ),
         "42 min 41 s behind with 1,420 messages, falling behind on 4 of 4 partitions, most on "
         "o-1: 40/s arrive, 30/s consumed.": (

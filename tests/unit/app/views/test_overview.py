@@ -127,6 +127,18 @@ def test_what_two_rules_say_alike_of_a_group_stands_in_its_header_once(view: Vie
     assert [icon for icon, _ in found] == [":material/error:"]
 
 
+def test_a_topic_has_the_alerts_of_the_groups_that_read_it(view: View) -> None:
+    found = alerts(
+        *(
+            {"fingerprint": name, "started_at": START, "what": f"{name} loses data"}
+            | {"labels": [{"key": label, "value": name}]}
+            for label, name in (("group", "reads"), ("group", "other"), ("topic", "orders"))
+        )
+    )
+    listed = open_alerts.about(found, "topic", "orders", at_start(view), readers=["reads"])
+    assert [target.label.partition(" ")[0] for _, target in listed] == ["orders", "reads"]
+
+
 @pytest.mark.parametrize(
     ("at_least", "said"),
     [

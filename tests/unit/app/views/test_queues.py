@@ -200,7 +200,7 @@ def test_streams_and_unknown_depths_are_in_no_total() -> None:
     rows = queues({"ready": 5}, {"ready": None}, {"kind": "stream", "ready": None})
     _, detail = queues_view_model.sentence(rows)
     assert detail == (
-        "3 queues in 1 virtual host: 5 messages ready, 0 with a consumer, "
+        "3 queues in 1 virtual host: 5 messages ready, 0 unacknowledged, "
         "the depth of 1 queue unknown."
     )
 

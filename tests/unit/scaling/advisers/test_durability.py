@@ -6,7 +6,7 @@ from alerting.checks.retention_deadline import Retention
 from scaling.advice.model import AdviceKind, AdviceSeverity
 from scaling.advisers.durability import brokers_that_may_fail
 from scaling.advisers.recommend import recommend_topic
-from scaling.facts.topic_facts import TopicFacts
+from scaling.facts.topic_facts import Reader, TopicFacts
 
 
 def topic(**more: object) -> TopicFacts:
@@ -132,6 +132,18 @@ def test_retention_against_the_slowest_group(
         assert advice.kind is AdviceKind.RETENTION_DEADLINE
         assert advice.severity is severity
         assert "billing" in advice.reason
+
+
+def test_a_topic_of_which_a_reader_loses_data_cannot_wait_however_late_the_slowest_is() -> None:
+    readers = (Reader(group="bi"), Reader(group="archive", lost_messages=4000))
+    [advice] = recommend_topic(
+        topic(slowest_group="archive", slowest_age_seconds=600.0, readers=readers)
+    )
+
+    assert (advice.kind, advice.severity) == (AdviceKind.DATA_LOST, AdviceSeverity.ACT_NOW)
+    assert "not read yet by archive." in advice.reason
+    (change,) = advice.artefacts
+    assert change.text.endswith("--add-config retention.ms=87400000")
 
 
 def test_commands_quote_the_name() -> None:

@@ -295,6 +295,17 @@ def test_topic_facts_from_rows() -> None:
     assert found.slowest_group == "a", "as pages say"
 
 
+def test_a_reader_says_what_it_lost_of_the_topic() -> None:
+    def lost(rows: pl.DataFrame) -> int:
+        found = group_facts(rows, groups(), topics(), partitions())
+        (reader,) = topic_readers(found)["demo", "orders"]
+        return reader.lost_messages
+
+    given = offsets(consumed=1000)
+    assert lost(given) == 0
+    assert lost(given.with_columns(log_start=pl.col("committed") + 9)) > 0
+
+
 def test_deleted_topic_has_no_facts() -> None:
     both = pl.concat([topics(), topics(topic="gone")])
 
