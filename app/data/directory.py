@@ -10,7 +10,8 @@ import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.inputs.facts import at_newest_poll
-from alerting.rules.lifecycle import alert_id
+from alerting.rules.lifecycle import State, alert_id
+from alerting.status.model import Status
 from app.data import alert_store, present, queries
 from app.data.context import View
 from app.style.format import thin
@@ -30,8 +31,11 @@ SCHEMA = pl.Schema(
         "page": pl.String(),
         "parameter": pl.String(),  # what names it in the page's address; empty: nothing does
         "value": pl.String(),
+        "in_trouble": pl.Boolean(),  # its status is not OK, or it fires
     }
 )
+_FIRST = ("alert", "group", "topic")
+"""Kinds that come before the others among what is called alike and as badly off."""
 
 
 def entries(view: View) -> pl.DataFrame:
@@ -46,15 +50,22 @@ def _entries(key: str, cluster: str, _view: View) -> pl.DataFrame:
 
 def _each(view: View) -> Iterator[pl.DataFrame]:
     name_only = pl.lit("")
-    for table, kind, name, about, page, parameter in (
-        (GROUP_STATUS, "group", pl.col("group"), pl.col("status"), "group", "group"),
-        (TOPIC_STATUS, "topic", pl.col("topic"), pl.col("kind"), "topic", "topic"),
+    is_ok, is_in_sync = pl.col("status") == Status.OK, pl.col("replication") == "in sync"
+    for table, kind, name, about, page, parameter, in_trouble in (
+        (GROUP_STATUS, "group", pl.col("group"), pl.col("status"), "group", "group", ~is_ok),
+        (TOPIC_STATUS, "topic", pl.col("topic"), pl.col("kind"), "topic", "topic", ~is_in_sync),
         (
             *(BROKER_STATUS, "broker", pl.format("broker {}", "broker_id")),
-            *(pl.format("{}:{}", "host", "port"), "brokers", ""),
+            *(pl.format("{}:{}", "host", "port"), "brokers", "", ~pl.col("is_alive")),
         ),
-        (DEAD_LETTERS, "dead letters", pl.col("name"), pl.col("source"), "dead_letters", "name"),
-        (CONNECTORS, "connector", pl.col("connector"), pl.col("state"), "connect", ""),
+        (
+            *(DEAD_LETTERS, "dead letters", pl.col("name"), pl.col("source")),
+            *("dead_letters", "name", pl.lit(value=False)),
+        ),
+        (
+            *(CONNECTORS, "connector", pl.col("connector"), pl.col("state")),
+            *("connect", "", pl.col("state") == "FAILED"),
+        ),
     ):
         try:
             is_present = table.layer == "current"
@@ -68,6 +79,7 @@ def _each(view: View) -> Iterator[pl.DataFrame]:
             pl.lit(page).alias("page"),
             pl.lit(parameter).alias("parameter"),
             (name.cast(pl.String) if parameter else name_only).alias("value"),
+            in_trouble.fill_null(value=False).alias("in_trouble"),
         ).unique(maintain_order=True)
     yield _queues(view)
     yield _alerts(view)
@@ -82,7 +94,7 @@ def _polled(view: View, table: Table) -> pl.DataFrame:
 
 def _queues(view: View) -> pl.DataFrame:
     """Return the queues of each RabbitMQ, which is a cluster of its own."""
-    found: set[tuple[str, ...]] = set()
+    found: set[tuple[str | bool, ...]] = set()
     for server in view.settings.rabbitmq:
         if not view.viewer.sees(server.name):
             continue
@@ -91,7 +103,7 @@ def _queues(view: View) -> pl.DataFrame:
         except LakeError:
             continue  # pages say what cannot be read
         found.update(
-            ("queue", queue, vhost or "", "queues", "rabbitmq", server.name)
+            ("queue", queue, vhost or "", "queues", "rabbitmq", server.name, False)
             for queue, vhost in rows.select("queue", "vhost").iter_rows()
         )
     return _rows(sorted(found))
@@ -99,17 +111,23 @@ def _queues(view: View) -> pl.DataFrame:
 
 def _alerts(view: View) -> pl.DataFrame:
     """Return the open alerts, each of which leads to its incident where a service keeps them."""
-    columns = ("what", "rule", "fingerprint", "started_at")
+    columns = ("what", "rule", "fingerprint", "started_at", "state")
     try:
         rows = present.open_alerts(view).select(columns).unique(maintain_order=True).iter_rows()
     except LakeError:
         return _rows(())
     kept = present.runs(view)
     return _rows(
-        ("alert", thin(what), rule, "incident", "alert", alert_id(fingerprint, started.timestamp()))
-        if kept and started is not None
-        else ("alert", thin(what), rule, "alerts", "", "")
-        for what, rule, fingerprint, started in rows
+        (
+            *("alert", thin(what), rule),
+            *(
+                ("incident", "alert", alert_id(fingerprint, started.timestamp()))
+                if kept and started is not None
+                else ("alerts", "", "")
+            ),
+            state == State.FIRING,
+        )
+        for what, rule, fingerprint, started, state in rows
     )
 
 
@@ -119,16 +137,19 @@ def _rules(view: View) -> pl.DataFrame:
     except AlertingError:
         return _rows(())  # the page Rules says so
     return _rows(
-        ("rule", one.name, one.check.replace("_", " "), "rules", "rule", one.name) for one in rules
+        ("rule", one.name, one.check.replace("_", " "), "rules", "rule", one.name, False)
+        for one in rules
     )
 
 
-def _rows(found: Iterable[tuple[str, ...]]) -> pl.DataFrame:
+def _rows(found: Iterable[tuple[str | bool, ...]]) -> pl.DataFrame:
     return pl.DataFrame(list(found), schema=SCHEMA, orient="row")
 
 
 def found(known: pl.DataFrame, text: str) -> pl.DataFrame:
     """Return the names that hold every word of a text: those that begin with it come first.
+
+    Among these comes what is in trouble, then groups, then topics, then the rest.
 
     Args:
         known: Rows of ``SCHEMA``.
@@ -148,9 +169,7 @@ def found(known: pl.DataFrame, text: str) -> pl.DataFrame:
         .otherwise(3)
     )
     holds = [name.str.contains(word, literal=True) for word in words]
-    return (
-        known.filter(*holds)
-        .with_columns(place.alias("place"), name.str.len_chars().alias("length"))
-        .sort("place", "length", "name", "kind")
-        .drop("place", "length")
+    kind = pl.col("kind").replace_strict(_FIRST, range(len(_FIRST)), default=len(_FIRST))
+    return known.filter(*holds).sort(
+        place, ~pl.col("in_trouble"), kind, name.str.len_chars(), "name", "kind"
     )

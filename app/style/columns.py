@@ -8,6 +8,8 @@ from math import ceil, isfinite
 from typing import Literal
 from unicodedata import east_asian_width
 
+import polars as pl
+
 from app.style.format import (
     IN_MILLISECONDS,
     THIN,
@@ -58,6 +60,9 @@ UNITS: Mapping[str, str] = {
     "time": "UTC",
 }
 """What a file counts the values of a kind of column in."""
+
+_SECONDS_DECIMALS, _FILE_DIGITS = 3, 4
+"""Of durations in a file, and of what else is no count: whole numbers keep all of theirs."""
 
 ROW_PIXELS = 31
 """The height of a row of one line."""
@@ -143,6 +148,14 @@ def writers(columns: Iterable[tuple[str, Kind, Iterable[float]]]) -> dict[str, W
         else _OF_EACH.get(kind)
         for name, (kind, values) in known.items()
     }
+
+
+def rounded(value: pl.Expr, kind: Kind) -> pl.Expr:
+    """Return numbers for a file: as exact as they mean something, and never less than on a page."""
+    if kind in ("duration", "left"):
+        return value.round(_SECONDS_DECIMALS)
+    is_whole = value.abs() >= 10 ** (_FILE_DIGITS - 1)
+    return pl.when(is_whole).then(value.round()).otherwise(value.round_sig_figs(_FILE_DIGITS))
 
 
 def text_pixels(text: str, *, font: float = _FONT_PIXELS) -> float:

@@ -165,6 +165,12 @@ def headline(sentence: str, detail: str | None = None) -> None:
         st.markdown(detail)
 
 
+def say_what_is_of_now(view: View) -> None:
+    """Say below a headline of now that the chosen time, which is over, is that of other parts."""
+    if view.range.end is not None and view.range.end < view.now:
+        st.caption("This and the rows are of now; charts and history are of the chosen time.")
+
+
 def badge(badge_style: BadgeStyle, *, note: str = "") -> None:
     """Show a status: word, symbol and colour; its meaning, and what else is to be known, on hover.
 

@@ -76,6 +76,7 @@ def _offer(now: datetime, zone: tzinfo) -> None:
         width="stretch",
         wrap=False,
         on_change=_end_now,
+        help="Or drag over a chart to zoom all charts of the page; a double click ends that.",
     )
     for key, moment in ((_FIRST, now - timedelta(hours=1)), (_LAST, now)):
         # A field that was emptied is filled again: without both ends nothing could be shown. Set in

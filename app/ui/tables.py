@@ -14,7 +14,7 @@ import polars as pl
 import streamlit as st
 
 from app.data.context import View
-from app.style.columns import ROW_PIXELS, UNITS, Kind, fitted, writers
+from app.style.columns import ROW_PIXELS, UNITS, Kind, fitted, rounded, writers
 from app.style.format import UNKNOWN, brief_beginning, clock, exact, thin
 from app.style.theme import BadgeStyle
 from app.ui import routes
@@ -203,10 +203,12 @@ def _as_written(frame: pl.DataFrame, name: str, column: Column) -> pl.Expr:
         never = pl.when(value.is_infinite()).then(pl.lit(column.never))
         # A change may be of any number.
         none = (value == NONE) & (column.kind != "change")
-        known = value.cast(pl.String).replace("0.0", column.zero or "0.0")
+        known = rounded(value, column.kind).cast(pl.String).replace("0.0", column.zero or "0.0")
         return never.when(none).then(None).otherwise(known)
     elif kind != pl.String:
         return value
+    else:
+        value = value.map_elements(_sentence, return_dtype=pl.String)
     # A spreadsheet runs what begins like a formula, and names are the text of others.
     return pl.when(value.str.contains(_FORMULA)).then(pl.lit("'") + value).otherwise(value)
 

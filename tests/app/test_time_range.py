@@ -93,6 +93,19 @@ def test_a_fixed_range_of_the_address_is_taken_by_charts_and_kept_by_links(
     assert test.session_state["_view"].address == {"cluster": CLUSTER, "between": between}
 
 
+@pytest.mark.parametrize("page", ["overview", "alerts"])
+@pytest.mark.parametrize(
+    ("hours", "is_said"), [pytest.param((3, 2), True, id="over"), pytest.param((1, -1), False)]
+)
+def test_what_is_of_now_beside_a_time_that_is_over_is_said(
+    open_page: Open, alarmed: Path, page: str, hours: tuple[int, int], is_said: bool
+) -> None:
+    between = "/".join(f"{NOW - timedelta(hours=one):%Y-%m-%dT%H:%M:%SZ}" for one in hours)
+    test = open_page(alarmed, page, between=between)
+    calm(test)
+    assert ("of now; charts and history are of the chosen time" in texts(test)) == is_said
+
+
 def test_a_range_that_cannot_be_read_says_what_is_expected(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "groups", between="yesterday")
     calm(test)

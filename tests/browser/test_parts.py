@@ -210,28 +210,52 @@ def test_a_zoom_moves_every_chart_and_becomes_the_range(watched: Watched) -> Non
     chart.scroll_into_view_if_needed()
     box = chart.bounding_box()
     assert box is not None
+    middle = box["y"] + box["height"] / 2
     button = watched.page.get_by_role("button", name=re.compile(r"^Show \d"))
+
+    def drag(start: float, end: float) -> None:
+        watched.page.mouse.move(box["x"] + box["width"] * start, middle)
+        watched.page.mouse.down()
+        watched.page.mouse.move(box["x"] + box["width"] * end, middle, steps=5)
+        watched.page.mouse.up()
 
     def zoomed() -> bool:
         # A chart listens half a second after it was drawn, at the latest.
-        middle = box["y"] + box["height"] / 2
-        watched.page.mouse.move(box["x"] + box["width"] * 0.3, middle)
-        watched.page.mouse.down()
-        watched.page.mouse.move(box["x"] + box["width"] * 0.6, middle, steps=5)
-        watched.page.mouse.up()
+        drag(0.3, 0.6)
         try:
             button.wait_for(timeout=2000)
         except TimeoutError:
             return False
         return True
 
-    eventually(zoomed, what="zoom")
-
-    def together() -> bool:
+    def together(other: list[int]) -> bool:
         spans = watched.page.evaluate(shown)
-        return spans[0] != before[0] and all(one == spans[0] for one in spans)
+        return spans[0] != other and all(one == spans[0] for one in spans)
 
-    eventually(together, what="one span on all charts")
+    eventually(zoomed, what="zoom")
+    eventually(lambda: together(before[0]), what="one span on all charts")
+    # A zoom within a zoom, and back.
+    (once, *_) = watched.page.evaluate(shown)
+    drag(0.2, 0.8)
+    eventually(lambda: together(once), what="a shorter span on all charts")
+    (twice, *_) = watched.page.evaluate(shown)
+    assert once[0] < twice[0] < twice[1] < once[1]
+
+    def ended() -> bool:
+        watched.page.mouse.dblclick(box["x"] + box["width"] / 2, middle)
+        try:
+            button.wait_for(state="hidden", timeout=2000)
+        except TimeoutError:
+            return False
+        return True
+
+    eventually(ended, what="the end of a zoom after a double click")
+    whole = [last - first for first, last in before]
+    eventually(
+        lambda: [last - first for first, last in watched.page.evaluate(shown)] == whole,
+        what="the whole time on all charts",
+    )
+    eventually(zoomed, what="another zoom")
     button.click()
     watched.page.wait_for_url("**between=**")
     main = watched.page.get_by_test_id("stMain")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -20,6 +21,10 @@ STRIP_PIXELS = 18
 _MOST_OF_PLOT = 0.4
 _LABEL_LENGTH = 26
 _NAMED_FIRST = ("act", "main", "quiet")
+_IS = re.compile(r"(^| )is ")
+"""``broker 2 missing`` says what ``broker 2 is missing`` does."""
+_OF_BROKER = re.compile(r"broker \S+ (missing|back)")
+"""Where there is no room for more, what became of a broker."""
 _HOVER_LENGTH = 110
 _HOVER_LINES = 8
 _SEEN_THROUGH = 0.6
@@ -33,6 +38,7 @@ class Mark:
     Attributes:
         events: In order of time.
         first: Whose time the mark stands at, and whose words beside it.
+        lines: Those whose times have a line: the first, and what its words stand over.
         text: The words beside the sign, where there is room for them.
         is_left: Whether they stand to the left of it.
         span: From where to where it reaches, in pixels from the axis' start.
@@ -40,6 +46,7 @@ class Mark:
 
     events: Sequence[ChartEvent]
     first: ChartEvent
+    lines: Sequence[ChartEvent]
     span: tuple[float, float]
     text: str = ""
     is_left: bool = False
@@ -48,8 +55,8 @@ class Mark:
 def marks(axis: Axis) -> list[Mark]:
     """Return the marks of the axis' events in order of time: none covers another or the edge.
 
-    Those whose signs would cover each other are one. What is worst has words first, then all that
-    have room for theirs.
+    Those whose signs would cover each other are one. What is worst has words first, over the signs
+    of what is less, then all that have room for theirs.
     """
     shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
     found: list[Mark] = []
@@ -58,10 +65,9 @@ def marks(axis: Axis) -> list[Mark]:
         while len(found) > 1 and found[-2].span[1] > found[-1].span[0]:
             last, before = found.pop(), found.pop()
             found.append(_mark([*before.events, *last.events], axis))
-    for place in sorted(range(len(found)), key=lambda at: _rank(found[at].first)):
-        start = found[place - 1].span[1] if place else 0.0
-        end = found[place + 1].span[0] if place + 1 < len(found) else float(axis.pixels)
-        found[place] = _in_words(found[place], start, end)
+    for mark in sorted(found, key=lambda one: _rank(one.first)):
+        if mark in found:  # the words of another may stand over it
+            found = _with_words(found, mark, axis)
     return found
 
 
@@ -69,27 +75,51 @@ def _mark(events: Sequence[ChartEvent], axis: Axis) -> Mark:
     first = min(events, key=_rank)
     at = (first.at - axis.start) / (axis.end - axis.start) * axis.pixels
     start = min(max(0.0, at - _SIGN_PIXELS / 2), axis.pixels - _SIGN_PIXELS)
-    return Mark(events=events, first=first, span=(start, start + _SIGN_PIXELS))
+    return Mark(events=events, first=first, lines=[first], span=(start, start + _SIGN_PIXELS))
 
 
-def _in_words(mark: Mark, start: float, end: float) -> Mark:
-    """Return a mark with its words, to the right of its sign or the left, where they have room.
+def _with_words(found: list[Mark], mark: Mark, axis: Axis) -> list[Mark]:
+    """Return marks of which one has its words where these have room, over as few as can be."""
+    for text in _texts(mark.first):
+        free = []
+        for words in _beside(mark, text):
+            below = [one for one in found if one is not mark and _overlap(one.span, words.span)]
+            is_inside = words.span[0] >= 0 and words.span[1] <= axis.pixels
+            if is_inside and all(_rank(one.first) > _rank(mark.first) for one in below):
+                free.append((words, below))
+        if free:
+            words, below = min(free, key=lambda one: len(one[1]))
+            whole = _over(words, below)
+            return [whole if one is mark else one for one in found if one not in below]
+    return found
 
-    They are of what is worst of it, in few letters: all of it is told on hover.
-    """
-    text = _cut(_briefly(mark.first.text), _LABEL_LENGTH)
+
+def _texts(event: ChartEvent) -> Sequence[str]:
+    """Return what an event may be called, in few letters: all of it is told on hover."""
+    text = _IS.sub(" ", event.text.removeprefix("Alert: "), count=1).strip()
+    of_broker = _OF_BROKER.fullmatch(text)
+    return (_cut(text, _LABEL_LENGTH), *(of_broker.groups() if of_broker else ()))
+
+
+def _beside(mark: Mark, text: str) -> tuple[Mark, Mark]:
+    """Return a mark with its words to the right of its sign, and to the left."""
     pixels = _GAP_PIXELS + text_pixels(text, font=_FONT_PIXELS)
-    if mark.span[1] + pixels <= end:
-        return replace(mark, text=text, span=(mark.span[0], mark.span[1] + pixels))
-    if mark.span[0] - pixels >= start:
-        span = (mark.span[0] - pixels, mark.span[1])
-        return replace(mark, text=text, is_left=True, span=span)
-    return mark
+    start, end = mark.span
+    return (
+        replace(mark, text=text, span=(start, end + pixels)),
+        replace(mark, text=text, span=(start - pixels, end), is_left=True),
+    )
 
 
-def _briefly(text: str) -> str:
-    """Return ``broker 2 missing`` for ``broker 2 is missing``."""
-    return text.removeprefix("Alert: ").replace(" is ", " ", 1)
+def _overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _over(mark: Mark, below: Sequence[Mark]) -> Mark:
+    """Return a mark that tells of those below its words, too."""
+    events = [event for one in (mark, *below) for event in one.events]
+    lines = [event for one in (mark, *below) for event in one.lines]
+    return replace(mark, events=sorted(events, key=lambda one: one.at), lines=lines)
 
 
 def put_marks(made: Plot, axis: Axis, palette: Palette) -> None:
@@ -135,13 +165,13 @@ def put_lines(made: Plot, axis: Axis, palette: Palette, *, top: float = 1.0) -> 
         palette: The colours.
         top: Where they end, as a part of the figure's height.
     """
-    for mark in marks(axis):
-        at = axis.local(mark.first.at)
+    for event in (one for mark in marks(axis) for one in mark.lines):
+        at = axis.local(event.at)
         made.shapes.append(
             {
                 "type": "line",
                 **{"x0": at, "x1": at, "y0": 0, "y1": top, "yref": "paper"},
-                "line": {"color": _colour(mark.first, palette), "width": 1, "dash": "dot"},
+                "line": {"color": _colour(event, palette), "width": 1, "dash": "dot"},
                 **{"opacity": _SEEN_THROUGH, "layer": "below"},
             }
         )

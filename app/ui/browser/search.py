@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def draw(view: View, pages: dict[str, list[st.Page]]) -> None:
     if asked.strip():
         hidden = (routes.GROUP, routes.TOPIC, routes.INCIDENT)
         of_pages = [
-            ("page", title, "", page, "", "")
+            ("page", title, "", page, "", "", False)
             for page, title in titles.items()
             if page not in hidden
         ]
@@ -91,7 +92,7 @@ def draw(view: View, pages: dict[str, list[st.Page]]) -> None:
     )
 
 
-def hit(row: dict[str, str], view: View) -> dict[str, Any]:
+def hit(row: Mapping[str, Any], view: View) -> dict[str, Any]:
     """Return a row of the directory as the box lists it, with its address."""
     parameters = {row["parameter"]: row["value"]} if row["parameter"] else {}
     return {

@@ -55,7 +55,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
       else if (isSeen(one)) window.Plotly?.Fx.hover(one, { xval: at }, ["xy"], true);
     }
   };
-  // New figures come without the zoom.
+  // New figures come without the zoom. Not at each plot: a chart that is zoomed again, or back, is
+  // plotted before it tells of that.
   state.drawn = (chart) => {
     const isTimes = charts().includes(chart);
     if (!state.span || state.moving || !isTimes) return;
@@ -71,7 +72,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       chart.on("plotly_relayout", (change) => state.zoomed(chart, change));
       chart.on("plotly_hover", (found) => state.pointed(chart, milliseconds(found.xvals?.[0])));
       chart.on("plotly_unhover", () => state.pointed(chart, null));
-      chart.on("plotly_afterplot", () => state.drawn(chart));
+      chart.on("plotly_react", () => state.drawn(chart));
       state.drawn(chart);
     }
   };

@@ -18,7 +18,7 @@ _FOLDER = Path(__file__).parent
 _KEY = "zoom"
 _component = st.components.v2.component(
     "headroom.zoom",
-    html='<button type="button" hidden></button>',
+    html='<button type="button" title="A double click on a chart ends the zoom." hidden></button>',
     css=(_FOLDER / "zoom.css").read_text(),
     js=(_FOLDER / "zoom.js").read_text(),
 )

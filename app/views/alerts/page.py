@@ -78,6 +78,7 @@ components.headline(
         )
     ),
 )
+components.say_what_is_of_now(view)
 evaluated = alert_list.service_age(service, view.now)
 interval = alert_list.service_interval(service) or view.interval_seconds
 colour = components.age_colour(evaluated, interval)

@@ -56,6 +56,7 @@ components.headline(
     escape(thin(title)),
     "Some tables cannot be read: there may be more." if unreadable else escape(thin(detail)),
 )
+components.say_what_is_of_now(view)
 for error in unreadable:
     components.show_broken(error)
 

@@ -9,7 +9,11 @@ from app.data.directory import SCHEMA, found
 
 
 def known(*names: str) -> pl.DataFrame:
-    rows = [("group", name, "ok", "group", "group", name) for name in names]
+    return of_kinds(*(("group", name, False) for name in names))
+
+
+def of_kinds(*named: tuple[str, str, bool]) -> pl.DataFrame:
+    rows = [(kind, name, "", "", "", name, in_trouble) for kind, name, in_trouble in named]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
@@ -35,3 +39,28 @@ def test_nothing_is_found_by_nothing(text: str) -> None:
 def test_a_text_is_no_pattern(text: str) -> None:
     assert names(text, "abc", "aac") == []
     assert names(text, f"x-{text}-y") == [f"x-{text}-y"]
+
+
+def test_of_names_alike_what_is_in_trouble_comes_first_then_groups_then_topics() -> None:
+    everything = of_kinds(
+        ("topic", "payment", False),
+        ("alert", "payment-batch misses its objective", False),
+        ("rule", "PaymentLate", False),
+        ("topic", "payments.captured", False),
+        ("group", "payment-reports", False),
+        ("connector", "payment-sink", True),
+        ("group", "payment-settlement", True),
+        ("alert", "payment-settlement is stalled", True),
+        ("group", "late-payments", True),
+    )
+    assert found(everything, "payment").select("kind", "name").rows() == [
+        ("topic", "payment"),
+        ("alert", "payment-settlement is stalled"),
+        ("group", "payment-settlement"),
+        ("connector", "payment-sink"),
+        ("alert", "payment-batch misses its objective"),
+        ("group", "payment-reports"),
+        ("topic", "payments.captured"),
+        ("rule", "PaymentLate"),
+        ("group", "late-payments"),
+    ]

@@ -51,9 +51,43 @@ def test_a_loss_has_words_before_a_broker_and_that_before_others() -> None:
     lost = event(58, "orders lost messages", is_act=True)
     assert said(marked(replace(AXIS, pixels=200), event(2, "a" * 20), back, lost)) == [
         "",
-        "",
+        "back",
         "<orders lost messages",
     ]
+
+
+@pytest.mark.parametrize(
+    ("pixels", "texts"),
+    [
+        pytest.param(
+            540, ["rebalance", "<broker 2 missing", "<back", "stopped", "rebalance"], id="wide"
+        ),
+        pytest.param(275, ["", "<broker 2 missing", "stopped"], id="over a rebalance"),
+        pytest.param(155, ["", "<missing", "stopped"], id="a phone"),
+    ],
+)
+def test_what_explains_a_fault_is_named_whatever_else_is_near(
+    pixels: int, texts: list[str]
+) -> None:
+    axis = replace(AXIS, end=START + timedelta(minutes=25), pixels=pixels)
+    events = (
+        event(0, "rebalance"),
+        event(12, "broker 2 is missing", is_act=True),
+        ChartEvent(at=START + timedelta(minutes=14), text="broker 2 is back", kind="main"),
+        event(15, "is stopped", is_act=True),
+        event(19, "rebalance"),
+    )
+    found = marked(axis, *events)
+    assert said(found) == texts
+    assert tuple(one for mark in found for one in mark.events) == events
+
+
+def test_what_words_stand_over_keeps_its_line() -> None:
+    made = plot(DARK, height=120)
+    events = event(2, "stopped", is_act=True), event(6, "e"), event(58, "f")
+    put_marks(made, replace(AXIS, events=events, pixels=300), DARK)
+    assert [note["text"] for note in made.notes] == ["▼ stopped", "f ▼"]
+    assert [shape["x0"].minute for shape in made.shapes] == [2, 6, 58]
 
 
 def test_events_whose_signs_would_cover_each_other_are_one_mark() -> None:

@@ -145,6 +145,29 @@ def test_a_file_has_the_names_of_the_page_and_no_sentinel() -> None:
     ]
 
 
+def test_a_file_has_no_digits_that_mean_nothing_and_the_thousands_of_the_page() -> None:
+    frame = pl.DataFrame(
+        {
+            "lag": [49.95421004295349, 0.0004, 86400.0, None],
+            "rate": [3.3333333333333335, 0.00123456, 31618.7, 0.0],
+            "ratio": [0.083333333, 1.0, 0.5, None],
+            "why": ["31,618 messages wait", "eu,300-orders", "keeps up", None],
+        }
+    )
+    columns = {
+        "lag": Column("time lag", "duration"),
+        "rate": Column("arrival", "rate"),
+        "ratio": Column("share", "share"),
+        "why": Column("why"),
+    }
+    assert csv(frame, columns).splitlines()[1:] == [
+        "49.954,3.333,0.08333,31\u202f618 messages wait",
+        '0.0,0.001235,1.0,"eu,300-orders"',
+        "86400.0,31619.0,0.5,keeps up",
+        ",0.0,,",
+    ]
+
+
 def test_a_change_by_minus_one_is_a_number() -> None:
     column = Column("change", "change")
     assert written([-1.0, 2.0], pl.Float64, column) == ["-1/s", "+2/s"]
