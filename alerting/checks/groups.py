@@ -321,7 +321,7 @@ OF_SAMPLES = (
     ),
     _status(Status.STOPPED, f"{_WAITING} stopped"),
     _status(Status.STALLED, f"{_WAITING} stalled"),
-    _status(Status.FALLING_BEHIND, f"{_WAITING} falling behind"),
+    _status(Status.FALLING_BEHIND, f"{_WAITING} falling behind, once that lasts"),
     _status(Status.REWOUND, f"{_WAITING} rewound"),
     _status(Status.UNKNOWN, "1 while the group's status is not known"),
     objective_missed,

@@ -287,25 +287,36 @@ def what_goes_on(one: Incident) -> str:
 
 
 def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:
-    """Return incidents as bars of a timeline: causes, each with a bar for all that fired of it."""
+    """Return incidents as bars of a timeline: causes, each with a line for all that fired of it.
+
+    Until an alert fired, its bar is that of what is pending.
+    """
     rows = []
     for one in found:
         cause = one.cause
-        rows.append(_bar(cause.what, _drawn_as([cause]), cause.began_at, mended_at(cause), now))
+        rows += _bars(cause.what, [cause], mended_at(cause), now)
         if fired := [each for each in symptoms_of(one) if not never_fired(each)]:
-            first = min(each.began_at for each in fired)
             label = f"  ↳ {numbered(one)} of {cause.what}"
-            rows.append(_bar(label, _drawn_as(fired), first, last_end(fired), now))
+            rows += _bars(label, fired, last_end(fired), now)
     time = pl.Datetime("us", "UTC")
     return pl.DataFrame(
         rows, schema={"what": pl.String(), "severity": pl.String(), "from": time, "to": time}
     )
 
 
-def _drawn_as(alerts: Sequence[Alert]) -> str:
-    """Return the worst severity of those that fired; ``pending`` where none did."""
-    fired = [one.severity for one in alerts if not never_fired(one)]
-    return min(fired, key=SEVERITIES.index).value if fired else State.PENDING.value
+def _bars(
+    what: str, alerts: Sequence[Alert], ended: float | None, now: datetime
+) -> list[dict[str, object]]:
+    """Return the bars of alerts on one line: pending, and from when the first fired the worst."""
+    began, pending = min(one.began_at for one in alerts), State.PENDING.value
+    fired = [one for one in alerts if not never_fired(one)]
+    if not fired:
+        return [_bar(what, pending, began, ended, now)]
+    severity = min((one.severity for one in fired), key=SEVERITIES.index).value
+    at = min(one.began_at if one.fired_at is None else one.fired_at for one in fired)
+    if at <= began or (ended is not None and ended <= at):
+        return [_bar(what, severity, began, ended, now)]
+    return [_bar(what, pending, began, at, now), _bar(what, severity, at, ended, now)]
 
 
 def _bar(

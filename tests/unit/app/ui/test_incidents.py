@@ -263,6 +263,21 @@ def test_the_timeline_has_a_bar_for_the_cause_and_one_for_all_its_symptoms() -> 
     assert (rows["to"][1] - rows["from"][1]).total_seconds() == 40.0
 
 
+def test_a_bar_is_pending_until_its_alert_fired() -> None:
+    cause = alert("cause", 1000.0, 1900.0, since=400.0, fired_at=1240.0)
+    late = alert("late", 1100.0, 1800.0, fired_at=1300.0, inhibited_by="cause")
+    rows = timeline_rows(incidents([cause, late]), NOW)
+    drawn = rows.select(
+        pl.col("what").str.strip_chars(), "severity", pl.col("from", "to").dt.epoch("s")
+    ).rows()
+    assert drawn == [
+        ("cause", "pending", 400, 1240),
+        ("cause", "warning", 1240, 1900),
+        ("↳ 1 symptom of cause", "pending", 1100, 1300),
+        ("↳ 1 symptom of cause", "warning", 1300, 1800),
+    ]
+
+
 def test_the_history_is_newest_first_whatever_is_still_open() -> None:
     old = alert("old", 100.0, severity=AlertSeverity.CRITICAL)
     symptom = alert("symptom", 1990.0, inhibited_by="old")
