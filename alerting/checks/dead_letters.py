@@ -38,16 +38,21 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
         return
     ratios, window = _ratios(frames), duration(_ratio_seconds(frames))
     for row in dead_letter_rows(frames.rows(DEAD_LETTERS), TOPICS.empty).iter_rows(named=True):
-        origin = f" of {row['origin']}" if row["origin"] else ""
+        base = f"what arrives in {row['origin'] or 'its origin'}"
         mostly = f", mostly {row['top_reason']}" if row["top_reason"] else ""
         failing = ratios.get((row["source"], row["name"]), _Failing())
         measured, arriving = failing.measured, failing.per_second
-        who = f"{'An unknown share' if measured is None else share(measured)}{origin}"
+        # A reader that catches up reads more than arrives, and more fails: the base is said.
+        share_of = (
+            f"An unknown share of {base} fails"
+            if measured is None
+            else f"As many fail as {share(measured)} of {base}"
+        )
         yield CheckResult(
             labels=_labels(given, row),
             value=failing.assumed,
             what=f"Dead letters arrive in {row['name']}",
-            detail=f"{who} fail{mostly}"
+            detail=f"{share_of}{mostly}"
             + (f"; {minute_rate(arriving)} over {window}" if arriving else "")
             + ("." if row["redrive_group"] else "; nobody redrives them."),
             cause=row["top_reason"] or "",

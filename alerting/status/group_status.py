@@ -296,11 +296,11 @@ def _group_sentence(
         case Status.LOSING_DATA:
             lost = {one.name: float(one.numbers.lost_messages or 0) for one in alike}
             # What was lost before the window was lost since the last commit.
-            before = {one.began_before_window for one in alike}
+            before = [one.began_before_window for one in alike]
             window = f"in the last {duration(rules.window_seconds)}"
-            when = {(False,): window, (True,): "since the last commit"}.get(
-                tuple(before), f"{window} or since the last commit"
-            )
+            when = "since the last commit" if all(before) else window
+            if any(before) and not all(before):
+                when = f"{window} or since the last commit"
             # Of a partition that was overtaken more than once the largest time counts.
             return (
                 f"At least {messages(numbers.lost_messages or 0)} lost to retention "

@@ -18,7 +18,11 @@ from tests.unit.alerting.evaluate.polled_rows import classified
 
 
 @pytest.mark.parametrize(
-    ("ratio", "said"), [(0.25, f"{share(0.25)} fail"), (None, "An unknown share fail")]
+    ("ratio", "said"),
+    [
+        (0.25, f"As many fail as {share(0.25)} of what arrives in "),
+        (None, "An unknown share of what arrives in "),
+    ],
 )
 def test_what_share_fails_is_said_only_where_it_is_known(ratio: float | None, said: str) -> None:
     """Where dead letters arrive beside unknown arrivals, nobody can say that they are few."""
