@@ -46,7 +46,7 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
         share_of = (
             f"An unknown share of {base} fails"
             if measured is None
-            else f"As many fail as {share(measured)} of {base}"
+            else f"{share(measured)} of {base} fails"
         )
         yield CheckResult(
             labels=_labels(given, row),

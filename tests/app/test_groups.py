@@ -17,7 +17,7 @@ from deltalake import write_deltalake
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
 
-from app.style.charts.lines import colours_of
+from app.style.charts.colours import colours_of
 from app.style.theme import LIGHT
 from config.load import load
 from lake.schemas.tables import (

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from math import gcd, inf
-from zlib import crc32
+from math import inf
 
 import plotly.graph_objects as go
 import polars as pl
 
 from app.style.charts.base import Axis, Plot, plain, plot, put_time_axis, top_and_others, with_gaps
+from app.style.charts.colours import colours_of
 from app.style.charts.legend import put_legend
 from app.style.charts.marks import put_marks
 from app.style.format import duration, short
@@ -79,6 +79,7 @@ def series_chart(
     palette: Palette,
     step_seconds: float,
     limit: int = 10,
+    coloured: Callable[[Sequence[str]], Mapping[str, str]] | None = None,
     log: bool = False,
     height: int = 190,
     legend_lines: int = 0,
@@ -94,6 +95,7 @@ def series_chart(
         palette: Colours.
         step_seconds: Distance of two points where none is missing.
         limit: Series drawn one by one.
+        coloured: Gives the names of these their colours; None: each has its own.
         log: Whether y is logarithmic.
         height: Of the plot, in pixels.
         legend_lines: See ``base.plot``.
@@ -104,7 +106,8 @@ def series_chart(
     rows, names = top_and_others(frame, by=by, value=value, limit=limit)
     made = plot(palette, height=height, legend_lines=legend_lines, log=log)
     rows = with_gaps(rows, step_seconds=step_seconds, values=(value,), by=by)
-    colours = colours_of(names[:limit], palette)
+    drawn = names[:limit]
+    colours = coloured(drawn) if coloured else colours_of(drawn, palette)
     for position, name in enumerate(names):
         one = rows.filter(pl.col(by) == name)
         is_rest = position == limit
@@ -123,38 +126,6 @@ def series_chart(
     _fit(made)
     put_legend(made, axis)
     return made.done()
-
-
-def colours_of(names: Sequence[str], palette: Palette) -> dict[str, str]:
-    """Give each name the colour that follows from the name alone: on all charts the same.
-
-    Where two names of a chart have the same one, the earlier by name keeps it, and the other takes
-    the next in an order of its own that none of the others has. So no two lines of a chart are
-    alike, up to as many as there are colours.
-
-    What cannot hold with few colours: names that are never beside each other may share one, and a
-    name that steps aside does so only where the other is drawn, too.
-    """
-    ordered, found = sorted(names), dict[str, str]()
-    for name in ordered:
-        own = _preferred(name, palette)[0]
-        if own not in found.values():
-            found[name] = own
-    for name in ordered:
-        if name not in found:
-            wished = _preferred(name, palette)
-            free = [colour for colour in wished if colour not in found.values()]
-            found[name] = (free or wished)[0]
-    return found
-
-
-def _preferred(name: str, palette: Palette) -> list[str]:
-    """Return the colours in a name's order: the same places of each palette."""
-    total = len(palette.series)
-    digest = crc32(name.encode())
-    steps = [step for step in range(1, total) if gcd(step, total) == 1]
-    step = steps[digest // total % len(steps)]
-    return [palette.series[(digest + place * step) % total] for place in range(total)]
 
 
 def columns_chart(

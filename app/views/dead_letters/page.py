@@ -5,9 +5,15 @@ import streamlit as st
 from app.data import history_queries, present, queries
 from app.data.context import current
 from app.style import columns
-from app.style.charts.lines import Line, colours_of, columns_chart, series_chart
+from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import count, duration, escape, exact, per_minute, share, thin
-from app.ui import components, dead_letter_sources, routes, tables
+from app.ui import (
+    components,
+    dead_letter_sources,
+    line_colours,
+    routes,
+    tables,
+)
 from app.ui.changes import events, page_events
 from app.ui.dead_letter_sources import Source
 from app.ui.frame import status_bar
@@ -193,7 +199,7 @@ with components.guarded():
                     Line(
                         column="arrival_per_minute",
                         name="arriving",
-                        colour=colours_of([row["name"]], view.palette)[row["name"]],
+                        colour=line_colours.of(view)([row["name"]])[row["name"]],
                     )
                 ],
                 axis=axis,

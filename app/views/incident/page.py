@@ -13,7 +13,7 @@ from app.data.alert_store import VisibleAlerts
 from app.data.context import current
 from app.data.history import History
 from app.style.charts.base import Axis
-from app.style.charts.lines import Line, colours_of, columns_chart, duration_unit
+from app.style.charts.lines import Line, columns_chart, duration_unit
 from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.columns import room_left
 from app.style.format import escape, thin
@@ -21,6 +21,7 @@ from app.ui import (
     alert_forms,
     components,
     incident_list,
+    line_colours,
     losses,
     open_incidents,
     partition_risk,
@@ -208,7 +209,7 @@ if late is not None:
         "its cause is a broker or the cluster, of those that follow from it.",
     ):
         if late.names:
-            colours = colours_of(late.names, view.palette)
+            colours = line_colours.of(view)(late.names)
             kept = {}
             with components.guarded():
                 kept = kept_by_topic(present.rows(place, TOPIC_STATUS))

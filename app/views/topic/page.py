@@ -11,9 +11,17 @@ from app.data import history_queries, present, queries, recent_samples, schema_r
 from app.data.context import current
 from app.data.history import TOPIC
 from app.style.charts.heatmaps import bars
-from app.style.charts.lines import Line, colours_of, columns_chart
+from app.style.charts.lines import Line, columns_chart
 from app.style.format import BRIEFLY, count, duration, escape, exact, rate, share, short, size, thin
-from app.ui import components, open_alerts, routes, seasons, tables, topic_list
+from app.ui import (
+    components,
+    line_colours,
+    open_alerts,
+    routes,
+    seasons,
+    tables,
+    topic_list,
+)
 from app.ui.advice import current_advice, forecast
 from app.ui.changes import change_list, events, page_events, relevant
 from app.ui.group_badges import BADGE_STYLES
@@ -137,7 +145,7 @@ with components.guarded():
                     Line(
                         column="arrival_per_second",
                         name="arriving",
-                        colour=colours_of([topic], view.palette)[topic],
+                        colour=line_colours.of(view)([topic])[topic],
                     )
                 ],
                 axis=axis,

@@ -7,7 +7,13 @@ from app.data import history_queries, present, schema_registry
 from app.data.context import current
 from app.style.charts.lines import series_chart
 from app.style.format import count, escape, rate, share
-from app.ui import components, routes, tables, topic_list
+from app.ui import (
+    components,
+    line_colours,
+    routes,
+    tables,
+    topic_list,
+)
 from app.ui.changes import events, page_events
 from app.ui.tables import DASH, Column
 from app.ui.time_axis import note_of, page_axis
@@ -156,6 +162,7 @@ if history is not None:
                 palette=view.palette,
                 step_seconds=history.step_seconds,
                 limit=NAMED_SERIES,
+                coloured=line_colours.of(view),
                 log=log,
                 height=110 if view.is_phone else 230,
             ),

@@ -20,7 +20,7 @@ from tests.unit.alerting.evaluate.polled_rows import classified
 @pytest.mark.parametrize(
     ("ratio", "said"),
     [
-        (0.25, f"As many fail as {share(0.25)} of what arrives in "),
+        (0.25, f"{share(0.25)} of what arrives in "),
         (None, "An unknown share of what arrives in "),
     ],
 )

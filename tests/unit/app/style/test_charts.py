@@ -24,7 +24,6 @@ from app.style.charts.heatmaps import heatmap
 from app.style.charts.lines import (
     Ghost,
     Line,
-    colours_of,
     columns_chart,
     duration_unit,
     series_chart,
@@ -174,20 +173,6 @@ def lab(colour: str) -> tuple[float, float, float]:
         )
     )
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
-
-
-def test_a_colour_stays_with_its_name() -> None:
-    names = [f"g{number}" for number in range(40)]
-    own = {name: colours_of([name], LIGHT)[name] for name in names}
-    for first in range(31):
-        beside = colours_of(names[first : first + 10], LIGHT)
-        assert len(set(beside.values())) == 10, "no two lines are alike"
-        for colour in {own[name] for name in beside}:
-            keeps = min(name for name in beside if own[name] == colour)
-            assert beside[keeps] == colour, "only one of two that share it steps aside"
-    one, two = next(pair for pair in combinations(names, 2) if own[pair[0]] == own[pair[1]])
-    assert colours_of([two, one], LIGHT) == colours_of([one, two], LIGHT)
-    assert len(colours_of(names[:12], LIGHT)) == 12
 
 
 def test_the_highest_of_a_step_stands_where_it_ends_not_before_what_it_follows_from() -> None:
