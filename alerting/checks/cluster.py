@@ -28,11 +28,13 @@ def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
     """Return the brokers that are gone."""
     newest, rows = given.frames.newest(BROKERS), given.frames.rows(BROKERS)
     left = newest.filter(pl.col("is_alive").eq(True)).height
-    for row in newest.sort("broker_id").iter_rows(named=True):
+    gone = newest.filter(pl.col("is_alive").ne_missing(True)).sort("broker_id")
+    if gone.is_empty():
+        return
+    losses = one_more_loss(with_losses(newest, given.partitions, decisive_brokers(given.frames)))
+    one_more = "".join(f" {one[0].upper()}{one[1:]}." for one in losses)
+    for row in gone.iter_rows(named=True):
         number, is_alive = row["broker_id"], row["is_alive"]
-        if is_alive:
-            continue
-        one_more = "".join(f" {one[0].upper()}{one[1:]}." for one in _one_more_loss(given))
         since = since_when(rows.filter(pl.col("broker_id") == number), is_missing)
         without = given.partitions.filter(
             pl.col("replicas").list.contains(number),
@@ -53,12 +55,6 @@ def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
             "the partitions are in sync.",
             page="brokers",
         )
-
-
-def _one_more_loss(given: CheckInput) -> list[str]:
-    newest = given.frames.newest(BROKERS)
-    decisive = decisive_brokers(given.frames)
-    return one_more_loss(with_losses(newest, given.partitions, decisive))
 
 
 @check(

@@ -43,16 +43,12 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
         failing = ratios.get((row["source"], row["name"]), _Failing())
         measured, arriving = failing.measured, failing.per_second
         # A reader that catches up reads more than arrives, and more fails: the base is said.
-        share_of = (
-            f"An unknown share of {base} fails"
-            if measured is None
-            else f"{share(measured)} of {base} fails"
-        )
+        how_many = "An unknown share" if measured is None else share(measured)
         yield CheckResult(
             labels=_labels(given, row),
             value=failing.assumed,
             what=f"Dead letters arrive in {row['name']}",
-            detail=f"{share_of}{mostly}"
+            detail=f"{how_many} of {base} fails{mostly}"
             + (f"; {minute_rate(arriving)} over {window}" if arriving else "")
             + ("." if row["redrive_group"] else "; nobody redrives them."),
             cause=row["top_reason"] or "",

@@ -13,7 +13,6 @@ from enum import StrEnum
 from typing import Any
 
 import polars as pl
-import streamlit as st
 
 from alerting.inputs.event_phrases import (
     BROKER_BACK,
@@ -28,7 +27,6 @@ from alerting.rules.folding import as_it_was
 from alerting.rules.lifecycle import Alert
 from alerting.rules.model import AlertSeverity
 from app.data.history import TIME
-from app.style.charts.base import ChartEvent
 from app.style.format import count, duration
 from app.ui.changes import controller
 from lake import deploy_marks
@@ -118,8 +116,6 @@ _MANY: Mapping[str, str] = {
 _LOSSES = (BROKER_MISSING, "unclean election", "log truncated")
 _COUNTED = ("topic created", "topic deleted", "topic recreated")
 """Kinds whose phrase leaves out how many partitions there are."""
-_MAIN = (Sort.BROKERS, Sort.ALERTS)
-"""What marks name before the rest: on the page of a group or topic alerts are its own."""
 _SAID_BY_WORDS = ("before", "after")
 
 
@@ -375,31 +371,3 @@ def _of_member_change(
 def of_advice(at: datetime, what: str) -> Event:
     """Return what became of advice as an event."""
     return Event(at=at, sort=Sort.ADVICE, what=what)
-
-
-def marks(events: Iterable[Event]) -> tuple[ChartEvent, ...]:
-    """Draw the choice of kinds of marks, and return the events of those that are chosen."""
-    with st.popover("Marks", icon=":material/flag:", type="tertiary", width="content"):
-        chosen = st.pills(
-            "What charts mark",
-            [one.value for one in Sort],
-            selection_mode="multi",
-            default=[one.value for one in Sort],
-            key="marks",
-            bind="query-params",
-            persist_state="session",
-        )
-    return chart_events(one for one in events if one.sort.value in chosen)
-
-
-def chart_events(events: Iterable[Event]) -> tuple[ChartEvent, ...]:
-    """Return events as charts mark them."""
-    return tuple(
-        ChartEvent(
-            at=one.at,
-            text=one.what,
-            detail=one.detail,
-            kind="act" if one.is_loss else "main" if one.sort in _MAIN else "quiet",
-        )
-        for one in events
-    )

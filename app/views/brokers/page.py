@@ -10,7 +10,7 @@ from app.data.context import current
 from app.style.charts.heatmaps import stacked_bars
 from app.style.format import clock, escape, exact, size
 from app.ui import components, partition_risk, routes, tables, topic_list
-from app.ui.changes import change_list, events, page_events
+from app.ui.changes import change_list, event_marks, events, page_events
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.brokers import leadership, metrics, view_model
@@ -72,7 +72,7 @@ with components.guarded():
         components.nothing(f"No partition was at risk {view.period}.", icon=":material/check:")
     else:
         with controls:
-            marks = events.marks(page_events.of_cluster(view))
+            marks = event_marks.choose(page_events.of_cluster(view))
         axis = page_axis(view, history, marks)
         components.chart(
             partition_risk.chart(history, axis=axis, palette=view.palette),

@@ -14,7 +14,7 @@ from app.ui import (
     routes,
     tables,
 )
-from app.ui.changes import events, page_events
+from app.ui.changes import event_marks, page_events
 from app.ui.dead_letter_sources import Source
 from app.ui.frame import status_bar
 from app.ui.tables import Column
@@ -189,7 +189,7 @@ left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = history_queries.dead_letter_history(view).of("name", row["name"])
     with left, components.heading("Arriving", unit="messages a minute"):
-        marks = events.marks(page_events.of_cluster(view))
+        marks = event_marks.choose(page_events.of_cluster(view))
     axis = page_axis(view, history, marks, part=0.6)
     with left, components.guarded():
         components.chart(

@@ -30,7 +30,7 @@ from app.ui import (
     tables,
 )
 from app.ui.advice import current_advice, forecast
-from app.ui.changes import events, page_events
+from app.ui.changes import event_marks, page_events
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.incidents import DEADLINE_SHOWN
 from app.ui.tables import NEVER, Column
@@ -232,7 +232,9 @@ with components.guarded():
     with left_side, components.heading("Time lag", unit=late_unit):
         before = seasons.choice()
         log = components.log_switch("group-time-lag-log")
-        marks = events.marks(page_events.of_group(view, group, row["topics"] or (), rebalances))
+        marks = event_marks.choose(
+            page_events.of_group(view, group, row["topics"] or (), rebalances)
+        )
     axis = page_axis(view, history if history.first else partitions, marks, part=0.6)
     with left_side:
         own = line_colours.of(view)([group])[group]

@@ -29,7 +29,7 @@ from app.ui import (
     tables,
 )
 from app.ui.alert_list import moment
-from app.ui.changes import events, relevant
+from app.ui.changes import event_marks, events, relevant
 from app.ui.tables import Column
 from app.ui.time_axis import axis_between, note_of
 from app.views.incident import lag, replication, steps, view_model
@@ -152,7 +152,7 @@ with st.container(horizontal=True, gap="small", vertical_alignment="center"):
     routes.link(target.page, f"Open {escape(named)}", parameters, icon=":material/open_in_new:")
     if is_address:
         st.page_link(cause.runbook, label="Runbook", icon=":material/menu_book:")
-    axis = axis_between(view, start, end, events.marks(happened))
+    axis = axis_between(view, start, end, event_marks.choose(happened))
 
 chosen = replace(
     place,

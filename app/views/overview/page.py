@@ -24,7 +24,7 @@ from app.ui import (
 )
 from app.ui.advice import forecast
 from app.ui.browser import items, prose
-from app.ui.changes import change_list, deploy_form, events, page_events
+from app.ui.changes import change_list, deploy_form, event_marks, page_events
 from app.ui.group_list import is_late
 from app.ui.tables import Column
 from app.ui.time_axis import end_of, note_of, page_axis
@@ -195,7 +195,7 @@ with components.guarded():
     left, right = st.columns(2, gap="medium")
     with left, components.heading("Lag by group", unit="messages waiting"):
         log = components.log_switch("overview-log")
-        marks = events.marks(page_events.of_cluster(view))
+        marks = event_marks.choose(page_events.of_cluster(view))
     axis = page_axis(view, past, marks, part=0.5)
     with left:
         lag_figure = series_chart(

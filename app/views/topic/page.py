@@ -23,7 +23,7 @@ from app.ui import (
     topic_list,
 )
 from app.ui.advice import current_advice, forecast
-from app.ui.changes import change_list, events, page_events, relevant
+from app.ui.changes import change_list, event_marks, events, page_events, relevant
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import DASH, NEVER, Column
 from app.ui.time_axis import note_of, page_axis
@@ -135,7 +135,7 @@ with components.guarded():
     with left, components.heading("Arriving", unit="messages a second"):
         before = seasons.choice()
         log = components.log_switch("topic-log")
-        marks = events.marks(page_events.of_topic(view, topic))
+        marks = event_marks.choose(page_events.of_topic(view, topic))
     axis = page_axis(view, history, marks, part=0.6)
     with left, components.guarded():
         components.chart(

@@ -14,7 +14,7 @@ from app.ui import (
     tables,
     topic_list,
 )
-from app.ui.changes import events, page_events
+from app.ui.changes import event_marks, page_events
 from app.ui.tables import DASH, Column
 from app.ui.time_axis import note_of, page_axis
 from lake.schemas.bronze import IS_INTERNAL_TOPIC
@@ -150,7 +150,7 @@ else:
 if history is not None:
     with components.heading("Arriving by topic", unit="messages a second"):
         log = components.log_switch("topics-log")
-        marks = events.marks(page_events.of_cluster(view))
+        marks = event_marks.choose(page_events.of_cluster(view))
     with components.guarded():
         axis = page_axis(view, history, marks)
         components.chart(

@@ -12,7 +12,7 @@ import pytest
 from alerting.inputs.event_phrases import missing_broker
 from alerting.rules.lifecycle import Told
 from alerting.rules.model import AlertSeverity
-from app.ui.changes import events, relevant
+from app.ui.changes import event_marks, events, relevant
 from app.ui.changes.events import Event, Sort
 from lake.schemas.bronze import NAMED_TOPICS
 from lake.schemas.current import RECENT_CHANGES
@@ -363,7 +363,7 @@ def test_how_many_alerts_began_and_ended() -> None:
 
 def test_a_mark_of_what_fired_is_named_before_a_rebalance() -> None:
     def kind(sort: Sort, **given: bool) -> str:
-        (mark,) = events.chart_events([Event(at=START, sort=sort, what="x", **given)])
+        (mark,) = event_marks.chart_events([Event(at=START, sort=sort, what="x", **given)])
         return mark.kind
 
     assert kind(Sort.ALERTS, is_loss=True) == "act"

@@ -1,0 +1,41 @@
+"""Events as marks of charts, and the viewer's choice of their kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+from app.style.charts.base import ChartEvent
+from app.ui.changes.events import Event, Sort
+
+_MAIN = (Sort.BROKERS, Sort.ALERTS)
+"""What marks name before the rest: on the page of a group or topic alerts are its own."""
+
+
+def choose(events: Iterable[Event]) -> tuple[ChartEvent, ...]:
+    """Draw the choice of kinds of marks, and return the events of those that are chosen."""
+    with st.popover("Marks", icon=":material/flag:", type="tertiary", width="content"):
+        chosen = st.pills(
+            "What charts mark",
+            [one.value for one in Sort],
+            selection_mode="multi",
+            default=[one.value for one in Sort],
+            key="marks",
+            bind="query-params",
+            persist_state="session",
+        )
+    return chart_events(one for one in events if one.sort.value in chosen)
+
+
+def chart_events(events: Iterable[Event]) -> tuple[ChartEvent, ...]:
+    """Return events as charts mark them."""
+    return tuple(
+        ChartEvent(
+            at=one.at,
+            text=one.what,
+            detail=one.detail,
+            kind="act" if one.is_loss else "main" if one.sort in _MAIN else "quiet",
+        )
+        for one in events
+    )
