@@ -1,7 +1,7 @@
 """Rows of the lake as events: what happened, in words, for charts and lists.
 
-This is the one place that turns rows into events; ``app.style.charts.marks`` draws them. All but
-``marks`` is pure.
+This is the one place that turns rows into events; ``event_marks`` makes marks of
+them. All of it is pure.
 """
 
 from __future__ import annotations
