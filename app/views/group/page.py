@@ -264,7 +264,6 @@ with components.guarded():
                         durations=is_late,
                         log=log,
                         height=first_high if is_late else high,
-                        at_end=True,
                         band=None
                         if is_late
                         else seasons.band(usual["lag_max"], view, least=1.0 if log else 0.0),
