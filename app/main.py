@@ -88,9 +88,11 @@ view = context.open_view(
     has_range=has_range,
 )
 present.hold(view)
-# Before the page: one that ends early is drawn again like any other.
-refresh.keep_fresh(view, every)
-zoom.draw(view, page.url_path, offers_range=has_range)
+# Both before the page: one that ends early is drawn again like any other. What they draw has no
+# height, and without a gap a refresh moves nothing.
+with st.container(gap=None):
+    refresh.keep_fresh(view, every)
+    zoom.draw(view, page.url_path, offers_range=has_range)
 # A page about one thing names it in its title; until that is read, its kind stands there.
 if not routes.names_its_tab(page) or st.session_state.get(_TITLED) != page.url_path:
     components.tab_title(view, page.title)

@@ -9,6 +9,7 @@ from datetime import datetime
 
 import polars as pl
 
+from alerting.current.flows import UNKNOWN, Flows
 from alerting.status.model import LATE
 from config.storage import COURSE_KEPT
 from lake.schemas.current import CLUSTER_COURSE, GROUP_COURSE
@@ -34,26 +35,33 @@ _LACKS_LAG = (
 
 
 def cluster_course(
-    known: pl.DataFrame, status: pl.DataFrame, groups: pl.DataFrame, now: datetime
+    known: pl.DataFrame,
+    status: pl.DataFrame,
+    groups: pl.DataFrame,
+    now: datetime,
+    flows: Flows = UNKNOWN,
 ) -> pl.DataFrame:
-    """Return the rows of ``cluster_course``: the lag is null where that of a group lacks.
+    """Return the rows of ``cluster_course``: what groups sum up to is null where one lacks.
 
     Args:
         known: Its rows of the evaluation before.
         status: The row of ``cluster_status``.
         groups: The rows of ``group_status``.
         now: The moment of this evaluation.
+        flows: What arrived and was consumed up to its newest poll.
     """
     missing = pl.col("missing_brokers").list.len()
     if not groups.filter(_LACKS_LAG).is_empty():
         status = status.with_columns(
             pl.lit(None).alias(name) for name in ("lag", "time_lag_seconds")
         )
+        flows = flows._replace(consumption_per_second=None)
     rows = status.select(
         pl.col("newest_poll_at").alias("observed_at"),
         *_OF_CLUSTER,
         (pl.col("brokers") - missing).alias("brokers_alive"),
         pl.col("brokers").alias("brokers_known"),
+        **{name: pl.lit(value, pl.Float64) for name, value in flows._asdict().items()},
     )
     rows = rows.filter(
         pl.any_horizontal(pl.col("lag", "under_replicated", "brokers_known").is_not_null())

@@ -12,6 +12,7 @@ from alerting.current.changes import recent_changes
 from alerting.current.cluster import broker_rows, cluster_row, risk_rows
 from alerting.current.course import cluster_course, group_course
 from alerting.current.dead_letters import with_deletion
+from alerting.current.flows import cluster_flows
 from alerting.current.groups import (
     group_rows,
     partition_lag,
@@ -118,7 +119,11 @@ def current_rows(
         ),
         GROUP_COURSE: group_course(_of(previous, GROUP_COURSE), status, at),
         CLUSTER_COURSE: cluster_course(
-            _of(previous, CLUSTER_COURSE), whole[CLUSTER_STATUS], status, at
+            _of(previous, CLUSTER_COURSE),
+            whole[CLUSTER_STATUS],
+            status,
+            at,
+            cluster_flows(frames, whole[CLUSTER_STATUS]["newest_poll_at"].item()),
         ),
     }
     for table, frame in followed.items():

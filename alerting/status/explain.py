@@ -11,15 +11,19 @@ from alerting.status.model import GroupStatus, PartitionStatus, PartitionWindow,
 from alerting.status.phrases import compared_rates, duration, messages, rate, share
 from alerting.status.stall_timeout import stall_timeout
 
+GROUP = "the group"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feature:
-    """One thing that was measured of a partition.
+    """One thing that was measured.
 
     Attributes:
+        of: What it was measured of: a partition, by its name, or ``GROUP``.
         compared: What it is compared with, and what follows; empty where it is only shown.
     """
 
+    of: str
     name: str
     value: str
     compared: str = ""
@@ -31,12 +35,20 @@ class Explanation:
 
     Attributes:
         partition: The one that decides; None where no partition is known.
-        features: What was measured of it.
+        features: What was measured of it, and of the group.
     """
 
     status: GroupStatus
     partition: PartitionStatus | None
     features: tuple[Feature, ...]
+
+    @property
+    def decides(self) -> str:
+        """Who decides, in a clause: the worst partition of those that the group reads."""
+        if self.partition is None:
+            return "No partition decides"
+        total = sum(1 for one in self.status.partitions if one.subscribed)
+        return f"{f'Of {total} partitions ' if total > 1 else ''}{self.partition.name} decides"
 
 
 def explain(
@@ -61,44 +73,72 @@ def explain(
         if (window.topic, window.partition) == (worst.topic, worst.partition)
     )
     period = peers_of(measured, rules).commit_period_seconds
-    features = () if found is None else tuple(_features(found, period, rules))
+    features = () if found is None else (*_sums(status), *_features(found, period, rules))
     return Explanation(status=status, partition=worst, features=features)
+
+
+def _sums(status: GroupStatus) -> Iterator[Feature]:
+    """Yield what is summed up over partitions, where there are several: it decides nothing."""
+    numbers, parts = status.numbers, [one for one in status.partitions if one.subscribed]
+    if len(parts) < 2:
+        return
+    alike = sum(1 for one in parts if one.status is status.status)
+    yield Feature(
+        of=GROUP,
+        name="messages that wait",
+        value="unknown" if numbers.lag is None else messages(numbers.lag),
+        compared=f"the sum; {alike} of {len(parts)} partitions have the group's status",
+    )
+    arrival, consumption = numbers.arrival_per_second, numbers.consumption_per_second
+    if arrival is not None and consumption is not None:
+        yield Feature(
+            of=GROUP,
+            name="rates",
+            value=compared_rates(arrival, consumption),
+            compared="the sums of its partitions",
+        )
 
 
 def _features(
     found: Measurement, peers_period: float | None, rules: StatusRules
 ) -> Iterator[Feature]:
-    newest = found.newest
+    newest, name = found.newest, f"{found.window.topic}-{found.window.partition}"
     yield Feature(
+        of=name,
         name="messages that wait",
         value="unknown" if newest.lag is None else messages(newest.lag),
         compared=f"up to {found.end_lag} count as none; "
         f"up to {rules.minimum_messages} tell no trend",
     )
     yield Feature(
+        of=name,
         name="age of the oldest of them",
         value=_seconds(found.behind_seconds),
         compared=f"objective {duration(rules.objective_seconds)}; "
         f"under {duration(rules.slight_seconds)} is on time",
     )
     yield Feature(
+        of=name,
         name=f"the same, {duration(rules.confirm_seconds)} earlier",
         value=_seconds(found.behind_before_seconds),
         compared=f"objective {duration(rules.objective_seconds)}",
     )
     yield Feature(
+        of=name,
         name="time without a commit",
         value=_seconds(found.waiting.seconds),
         compared=f"stalled from {duration(stall_timeout(found, peers_period, rules))} on",
     )
     pauses = found.waiting.pauses
     yield Feature(
+        of=name,
         name="usual pause between commits",
         value=_seconds(pauses.usual_seconds),
         compared=f"{pauses.seen} pauses seen",
     )
     away = None if found.absence is None else newest.at - found.absence.since
     yield Feature(
+        of=GROUP,
         name="members",
         value="unknown" if found.members is None else str(found.members),
         compared=""
@@ -106,9 +146,10 @@ def _features(
         else f"none for {duration(away)}; stopped from {duration(rules.slight_seconds)} on, "
         "unless it is a job",
     )
-    trend = found.recent or found.full
+    trend = found.draining or found.recent or found.full
     if trend is not None:
         yield Feature(
+            of=name,
             name=f"rates of the last {duration(trend.span_seconds)}",
             value=compared_rates(trend.arrival_per_second, trend.consumption_per_second),
             compared=f"lag {'+' if trend.growth_per_second >= 0 else '-'}"
@@ -118,6 +159,7 @@ def _features(
     growth = found.growth
     if growth is not None:
         yield Feature(
+            of=name,
             name="growth since the lag was lowest",
             value=f"{messages(growth.messages)} in {duration(growth.seconds)}",
             compared="it lasts" if growth.is_lasting else "it may pass, as a wave does",
@@ -125,6 +167,7 @@ def _features(
     if growth is not None and growth.is_swinging:
         more = {None: "no yesterday is known", True: "more", False: "as much as yesterday"}
         yield Feature(
+            of=name,
             name="arrivals swing",
             value=f"{share(growth.read_share)} of what arrives is read",
             compared=f"under {share(1 - rules.much_share)}, or not as yesterday "
@@ -133,6 +176,7 @@ def _features(
         )
     if found.rewind is not None:
         yield Feature(
+            of=name,
             name="offsets went back",
             value=messages(found.rewind.before - found.rewind.after),
             compared="meant: the group had no members then" if found.rewind.was_meant else "",

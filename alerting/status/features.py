@@ -36,7 +36,7 @@ from alerting.status.offset_faults import (
     reads_to_end,
     rewind,
 )
-from alerting.status.trend import Trend, level_trend, trend_of
+from alerting.status.trend import Trend, draining, level_trend, trend_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +56,8 @@ class Measurement:
         end_lag: A lag up to this is none: markers of transactions.
         members: Members in the newest sample; 0 also where only the state says so.
         is_rebalancing: Whether the newest sample is from the middle of a rebalance.
+        draining: Trend of the newest polls where the lag shrinks from each to the next and clearly
+            more is consumed than arrives: longer ones still have the wave that is worked off.
         full: Trend over the whole window, where the newer half leaves anything open.
         resumed_at: When it last began again, after it was away or stood still.
         shrinks_since: Since when the lag shrinks, if slowly; see ``growth.shrinks_since``.
@@ -85,6 +87,7 @@ class Measurement:
     full: Trend | None
     lowest_at: float | None
     highest_at: float | None
+    draining: Trend | None = None
     growth: Growth | None = None
     resumed_at: float | None = None
     shrinks_since: float | None = None
@@ -317,6 +320,7 @@ def _measured(window: PartitionWindow, rules: StatusRules) -> Measurement:
         is_rebalancing=is_rebalancing(newest),
         recent=recent,
         full=trend_of(known, period, rules) if is_open else None,
+        draining=draining(known, period, rules) if lag and lag > end_lag else None,
         lowest_at=max(lags, key=lambda point: (-point[1], point[0]))[0] if lags else None,
         highest_at=max(lags, key=lambda point: (point[1], point[0]))[0] if lags else None,
         growth=growth_of(rising, period, rules) if lag and lag > end_lag else None,

@@ -77,6 +77,22 @@ def trend_of(points: Sequence[Point], period: float | None, rules: StatusRules) 
     )
 
 
+def draining(points: Sequence[Point], period: float | None, rules: StatusRules) -> Trend | None:
+    """Return the trend of the newest points where all of them say that the lag shrinks."""
+    count = 1
+    for later, earlier in zip(points[::-1], points[-2::-1], strict=False):
+        if later[3] >= earlier[3]:
+            return None
+        count += 1
+        if count >= LEAST_POINTS and points[-1][0] - earlier[0] >= rules.trend_seconds:
+            break
+    found = trend_of(points[len(points) - count :], period, rules)
+    if found is None or found.direction >= 0:
+        return None
+    more = (1 + rules.much_share) * found.arrival_per_second
+    return found if found.consumption_per_second > more else None
+
+
 def level_trend(times: Sequence[float], rules: StatusRules) -> Trend | None:
     """Return what ``trend_of`` finds where nothing but the time changes."""
     span = times[-1] - times[0] if times else 0.0

@@ -51,6 +51,7 @@ def as_object(cluster: str, group: str, now: float, found: Explanation) -> dict[
         "since": found.status.since,
         "reason": found.status.reason,
         "partition": None if part is None else f"{part.topic}-{part.partition}",
+        "decides": found.decides,
         "partition_reason": None if part is None else part.reason,
         "features": [asdict(feature) for feature in found.features],
     }
@@ -67,11 +68,11 @@ def print_explanation(console: Console, row: dict[str, Any]) -> None:
     if row["partition"] is None:
         return
     console.print()
-    said(f"{row['partition']} decides: {row['partition_reason']}")
+    said(f"{row['decides']}: {row['partition_reason']}")
     console.print()
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("measured", "value", "compared with"):
+    for column in ("of", "measured", "value", "compared with"):
         table.add_column(column, overflow="fold")
     for feature in row["features"]:
-        table.add_row(feature["name"], feature["value"], feature["compared"])
+        table.add_row(feature["of"], feature["name"], feature["value"], feature["compared"])
     console.print(table)

@@ -150,7 +150,7 @@ def merge(
         poll_seconds: The cadence of the samples.
         now: The present.
         course: As ``samples``, of what the last evaluations found; where there are no samples.
-            Means are not of it: they are null.
+            The rates of groups are not of it: they are null.
 
     Returns:
         History in steps of the range. While the samples reach back as far as the history does,

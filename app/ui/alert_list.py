@@ -20,7 +20,7 @@ from app.style import theme
 from app.style.format import count, duration, exact, share
 from app.style.theme import BadgeStyle
 from app.ui.group_badges import BADGE_STYLES
-from app.ui.incidents import mended_at
+from app.ui.incidents import DEAD_LETTERS_ARRIVE, mended_at
 from app.ui.tables import NEVER
 
 CRITICAL = BadgeStyle(
@@ -139,21 +139,24 @@ def at_worst(alert: Alert) -> str:
 
     It is of one evaluation: such numbers do not add up to a total.
     """
-    worst = _worse_than_last(alert)
-    return f"at worst: {worst}" if worst else alert.detail
+    return f"at {worst}" if (worst := _worse_than_last(alert)) else alert.detail
 
 
 def how_bad(alert: Alert, *, is_over: bool) -> str:
     """Return how bad something is; of what is over, how bad it was at its worst."""
     if is_over and (worst := _worse_than_last(alert)):
-        return f"At worst: {worst}"
+        return f"At {worst}"
     return as_said(alert.detail, is_over=is_over)
 
 
 def _worse_than_last(alert: Alert) -> str:
     """Return what was said of something at its worst; nothing where it is what was said last."""
     worst = alert.worst
-    return "" if worst is None or worst.detail == alert.detail else worst.detail
+    if worst is None or worst.detail == alert.detail:
+        return ""
+    # While a group reads what waited, what failed of it is divided by what arrives now.
+    old = ", old messages that failed included" if alert.check == DEAD_LETTERS_ARRIVE else ""
+    return f"worst{old}: {worst.detail}"
 
 
 def moment(at: float | None) -> datetime | None:

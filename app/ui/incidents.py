@@ -17,6 +17,8 @@ from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.model import Status
 from alerting.status.phrases import in_steps
 
+DEAD_LETTERS_ARRIVE = "dead_letter_ratio"
+"""The check of dead letters that arrive."""
 LOSES_DATA = "losing_data"
 """The check of a group whose unread messages retention deletes."""
 

@@ -18,12 +18,9 @@ from app.ui import components, dead_letter_sources, group_list
 from app.ui.advice import current_advice
 from app.ui.alert_list import as_said
 from app.ui.dead_letter_sources import Source
-from app.ui.incidents import Incident, in_order, with_rows
+from app.ui.incidents import DEAD_LETTERS_ARRIVE, Incident, in_order, with_rows
 from app.ui.tables import NEVER
 from lake.schemas.current import GROUP_STATUS, RECENT_CHANGES
-
-DEAD_LETTERS_ARRIVE = "dead_letter_ratio"
-"""The check of dead letters that arrive."""
 
 
 def at_present(view: View, found: Sequence[Incident]) -> list[Incident]:

@@ -48,7 +48,6 @@ def chart(history: History, *, axis: Axis, palette: Palette, height: int = 160) 
         palette=palette,
         step_seconds=history.step_seconds,
         height=height,
-        at_end=True,
     )
 
 

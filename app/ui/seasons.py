@@ -149,9 +149,11 @@ def band(rows: pl.DataFrame, view: View, *, least: float | None = None) -> Band 
     begin = None if view.range.grain is Grain.HOUR else least
     first = view.start.replace(minute=0, second=0, microsecond=0)
     hours = int((view.until - first) / _HOUR) + 1
-    # The middle of each hour stands for it; one more on either side, so that no edge lies bare.
+    # An hour stands where those of the line beside it do, or in its middle among finer points; one
+    # more on either side, so that no edge lies bare.
     points = [first + place * _HOUR for place in range(-1, hours + 1)]
-    found = [(at + _HOUR / 2, usual(rows, at)) for at in points]
+    behind = _HOUR if view.range.grain is Grain.HOUR else _HOUR / 2
+    found = [(at + behind, usual(rows, at)) for at in points]
     frame = pl.DataFrame(
         [(at, one.low if begin is None else begin, one.high) for at, one in found if one],
         schema={TIME: pl.Datetime("us", "UTC"), "low": pl.Float64(), "high": pl.Float64()},

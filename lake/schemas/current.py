@@ -256,10 +256,14 @@ CLUSTER_COURSE = _current(
     brokers_known="int",
     topics="int",
     groups="int",
+    arrival_per_second="double",  # from the poll before to this one, internal topics too
+    consumption_per_second="double",
 )
 """What ``cluster_status`` said in the last minutes, a row an evaluation, in order of time.
 
-While a group that messages waited for cannot be read in full, lag and time lag are null.
+Beside it stand rates as history by the minute has them: those of ``cluster_status`` are of ten
+minutes. While a group that messages waited for cannot be read in full, lag, time lag and
+consumption are null.
 """
 
 GROUP_COURSE = _current(

@@ -23,6 +23,7 @@ from config.load import load
 from lake.storage.store import Lake
 from tests.app.conftest import NOW, Open, store_of
 from tests.app.test_pages import calm, texts
+from tests.app.world import CLUSTER
 
 
 def _lake(folder: Path) -> Lake:
@@ -101,6 +102,41 @@ def test_alerts_are_grouped_by_cause(open_page: Open, alarmed: Path) -> None:
     (delivery,) = [one.value for one in test.dataframe if "waiting" in one.value]
     assert delivery["target"].to_list() == ["hook"]
     assert delivery["waiting"].to_list()[0] > 0
+
+
+def test_what_has_just_ended_stands_right_below_what_is_open_and_above_the_bars(
+    open_page: Open, alarmed: Path
+) -> None:
+    store = store_of(alarmed)
+    fires = next(one for one in store.alerts().values() if one.fired_at is not None)
+    ago = NOW.timestamp() - 1800
+    times = {"started_at": ago, "fired_at": ago, "since": None, "resolved_at": ago + 60}
+    over = [
+        replace(
+            fires,
+            **times,
+            state=State.RESOLVED,
+            inhibited_by=None,
+            fingerprint=f"over-{number}",
+            what=f"topic-{number} was late",
+            labels={"cluster": CLUSTER, "topic": f"topic-{number}"},
+        )
+        for number in range(7)
+    ]
+    store.save(CLUSTER, {one.fingerprint: one for one in over}, {}, [], now=0.0)
+    store.close()
+    test = open_page(alarmed, "alerts")
+    calm(test)
+    (history,) = (one.value for one in test.header if one.value == "History")
+    below = [
+        each for each in test.main if each.type in ("header", "bidi_component", "plotly_chart")
+    ]
+    begin = next(at for at, one in enumerate(below) if getattr(one, "value", "") == history)
+    ended, bars = below[begin + 1 : begin + 3]
+    assert [ended.type, bars.type] == ["bidi_component", "plotly_chart"]
+    found = json.loads(ended.proto.json)
+    assert (found["alt"], found["seen"]) == ("What is over, the newest first", 5)
+    assert found["fold"] == "2 more that are over"
 
 
 def test_the_overview_sees_at_once_what_to_act_on_and_folds_the_rest(

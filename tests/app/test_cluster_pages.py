@@ -185,6 +185,25 @@ def test_health_names_failing_sections_and_what_to_do(open_page: Open, filled: P
     assert "see Brokers and replication" in texts(test)
 
 
+@pytest.mark.parametrize(
+    ("page", "parameters", "pair"),
+    [
+        pytest.param("health", {}, ("health-cadence", "health-durations"), id="health"),
+        pytest.param("overview", {}, ("lag-by-group", "flows"), id="overview"),
+        pytest.param(
+            "topic", {"topic": "sessions"}, ("topic-arriving", "topic-partitions"), id="topic"
+        ),
+    ],
+)
+def test_charts_beside_each_other_begin_at_one_height_and_are_equally_high(
+    open_page: Open, filled: Path, page: str, parameters: dict[str, str], pair: tuple[str, str]
+) -> None:
+    test = open_page(filled, page, **parameters)
+    left, right = (figure(test, key)["layout"] for key in pair)
+    assert left["margin"]["t"] == right["margin"]["t"]
+    assert left["height"] == right["height"]
+
+
 def all_collected(
     filled: Path,
     folder: Path,

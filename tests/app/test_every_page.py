@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from deltalake import write_deltalake
+from streamlit.proto.GapSize_pb2 import GapSize
 from streamlit.testing.v1 import AppTest
 
 from app.ui.tables import NONE
@@ -52,6 +53,15 @@ def test_lines_in_tables_leave_out_what_was_generated(
         for of in (filled, folder)
     )
     assert now <= 1 < was
+
+
+def test_what_looks_for_news_moves_nothing_when_it_draws_the_page_again(
+    open_page: Open, filled: Path
+) -> None:
+    first = open_page(filled, "topics").main.children[0]
+    # To be drawn again, the timer's part gets an element, and with it the gap of its container.
+    assert [one.type for one in first.children.values()] == ["flex_container", "bidi_component"]
+    assert first.proto.flex_container.gap_config.gap_size == GapSize.NONE
 
 
 def test_the_strip_shows_age_and_what_was_not_collected(open_page: Open, filled: Path) -> None:

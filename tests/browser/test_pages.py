@@ -57,6 +57,14 @@ COVERED = """() => [...document.querySelectorAll('.js-plotly-plot')].flatMap((ch
             .map(([other]) => `${text} and ${other}`)]);
 })"""
 """Labels of charts that cover others, or what is beside the plot."""
+BEGIN = """() => {
+    const block = document.querySelector(
+        '[data-testid=stMainBlockContainer] [data-testid=stVerticalBlock]');
+    const first = [...block.children].find((one) => one.querySelector('h1'));
+    const title = block.querySelector('h1').getBoundingClientRect().top;
+    return [first.getBoundingClientRect().top, title];
+}"""
+"""Where the part of a page that has the headline begins, and the headline itself."""
 WINDOWS = [
     pytest.param("light", 1280, 800, id="light"),
     pytest.param("dark", 1280, 800, id="dark", marks=MARK),
@@ -97,6 +105,7 @@ def test_every_page_is_drawn_without_a_complaint(
 ) -> None:
     window = request.node.callspec.id
     for watched in watch(browser, dashboard, scheme, width, height):
+        begin = set()
         watched.go("/")
         for name, sentence in MENU.items():
             if name != "Overview":
@@ -108,6 +117,7 @@ def test_every_page_is_drawn_without_a_complaint(
             )
             assert wide <= 0, f"{name} is {wide} px too wide"
             assert watched.page.evaluate(COVERED) == [], name
+            begin.add(tuple(watched.page.evaluate(BEGIN)))
             assert findings(watched.page) == [], name
             if width < 600:
                 assert watched.page.get_by_test_id("stDataFrame").count() == 0, name
@@ -117,19 +127,23 @@ def test_every_page_is_drawn_without_a_complaint(
                 assert not (folded and folded.is_visible()), f"{name}: its filters"
                 assert_height(watched, name)
             watched.keep(f"pages-{name.lower().replace(' ', '-')}-{window}")
+        assert width < 600 or len(begin) == 1, begin
         watched.visit("Alerts")
         assert watched.page.get_by_test_id("stPlotlyChart").count() == 1, "what is over is drawn"
         broker = watched.page.locator("li.item", has_text="Broker 2 is missing").first
         story = broker.locator("a[href*='incident?']").first
         incident = str(story.get_attribute("href")).removeprefix(".")
+        titles = set()
         for path, headline in {**DETAILS, incident: "Broker 2 is missing"}.items():
             watched.go(path)
             assert watched.headline() == headline
+            titles.add(watched.page.evaluate(BEGIN)[1])
             if width < 600:
                 assert_height(watched, headline)
             assert findings(watched.page) == [], headline
             assert watched.page.evaluate(COVERED) == [], headline
             watched.keep(f"pages-{headline}-{window}")
+        assert width < 600 or len(titles) == 1, titles
         watched.check()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 import plotly.graph_objects as go
 import polars as pl
@@ -14,6 +15,7 @@ from app.style.theme import Palette
 HEIGHT = 150
 """Of each figure of advice: they stand beside each other."""
 
+_HOUR = timedelta(hours=1)
 _FURTHER_LINE = 16
 """Of words below the plot, beside those of ticks."""
 
@@ -103,12 +105,13 @@ def forecast_chart(
     """Draw what is expected to arrive with its 90 % band, against what the group can process.
 
     Rows are those of ``forecasts`` by time; capacities are levels to draw, in messages per second.
-    The past has ``time`` and ``value``: what arrived.
+    The past has ``time`` and ``value``: what arrived. Both are means of hours, which stand where
+    these end, as in ``app.style.charts.lines``.
     """
     made = plot(palette, height=HEIGHT)
     put_time_ticks(made, axis, dates=True)
     put_ground(made, axis)
-    times = axis.local_times(rows["window_start"])
+    times = axis.local_times(rows["window_start"] + _HOUR)
     band = palette.series[0]
     made.traces += [
         {
@@ -137,7 +140,7 @@ def forecast_chart(
         made.traces.append(
             {
                 "type": "scatter",
-                "x": axis.local_times(past["time"]),
+                "x": axis.local_ends(past["time"], _HOUR.total_seconds()),
                 "y": past["value"].to_list(),
                 "mode": "lines",
                 "name": "arrived",

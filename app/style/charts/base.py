@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from html import escape
 from typing import Any, Literal
 
@@ -69,6 +69,14 @@ class Axis:
     def local_times(self, times: pl.Series) -> list[datetime]:
         """Return moments as the viewer's clock shows them, without a zone."""
         return [self.local(moment) for moment in times.to_list()]
+
+    def local_ends(self, begins: pl.Series, step_seconds: float) -> list[datetime]:
+        """Return when steps that begin at these moments end: one that goes on ends now.
+
+        See ``app.style.charts.lines`` for why their values stand there.
+        """
+        step = timedelta(seconds=step_seconds)
+        return [self.local(min(at + step, max(at, self.end))) for at in begins.to_list()]
 
     @property
     def offset(self) -> str:

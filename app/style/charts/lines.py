@@ -1,10 +1,16 @@
-"""Lines over time: lag, delays, rates, counts of partitions."""
+"""Lines over time: lag, delays, rates, counts of partitions.
+
+Where a value stands, in every chart: that of a step, be it the highest, the last or the mean of it,
+stands where the step ends. It was not known before, and no line moves ahead of the mark of what
+moved it. What is of a moment and not of a step, such as a poll, stands at its moment. A cell of a
+heatmap fills its step, and a bar is of its own begin and end.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from math import inf
 
 import plotly.graph_objects as go
@@ -83,7 +89,7 @@ def series_chart(
     log: bool = False,
     height: int = 190,
     legend_lines: int = 0,
-    at_end: bool = False,
+    of_moments: bool = False,
 ) -> go.Figure:
     """Draw one line a series: those with the highest peaks, and the sum of the others.
 
@@ -99,9 +105,8 @@ def series_chart(
         log: Whether y is logarithmic.
         height: Of the plot, in pixels.
         legend_lines: See ``base.plot``.
-        at_end: Whether a value stands where its step ends: the highest or the last of a step, such
-            as a lag, is not to be seen before it was so. A mean, such as a rate, stands where the
-            step begins.
+        of_moments: Whether rows are of moments, such as polls, and not of steps from their time on:
+            see above for where each stands.
     """
     rows, names = top_and_others(frame, by=by, value=value, limit=limit)
     made = plot(palette, height=height, legend_lines=legend_lines, log=log)
@@ -114,7 +119,7 @@ def series_chart(
         colour = palette.others if is_rest else colours[name]
         _add_line(
             made,
-            _times(one["time"], axis, step_seconds if at_end else 0),
+            axis.local_ends(one["time"], 0 if of_moments else step_seconds),
             one[value].to_list(),
             name=name,
             letters=None if is_rest else _NAME_LETTERS,
@@ -142,7 +147,7 @@ def columns_chart(
     band: Band | None = None,
     ghost: Ghost | None = None,
     levels: Sequence[tuple[str, float]] = (),
-    at_end: bool = False,
+    of_moments: bool = False,
 ) -> go.Figure:
     """Draw one line a column of the same rows; see ``series_chart`` for the arguments.
 
@@ -170,7 +175,7 @@ def columns_chart(
         values = before["value"].to_list()
         _add_line(
             made,
-            _times(before["time"], axis, ghost.step_seconds if at_end else 0),
+            axis.local_ends(before["time"], ghost.step_seconds),
             [None if value is None else value / unit for value in values],
             words=[duration(value) for value in values] if durations else None,
             name=ghost.name,
@@ -188,7 +193,7 @@ def columns_chart(
             dash=dash,
         )
     rows = with_gaps(frame, step_seconds=step_seconds, values=columns)
-    times = _times(rows["time"], axis, step_seconds if at_end else 0)
+    times = axis.local_ends(rows["time"], 0 if of_moments else step_seconds)
     for position, line in enumerate(lines):
         _add_line(
             made,
@@ -207,18 +212,6 @@ def columns_chart(
     _fit(made)
     put_legend(made, axis)
     return made.done()
-
-
-def _times(begins: pl.Series, axis: Axis, after_seconds: float) -> list[datetime]:
-    """Return where values stand that begin at these moments: none of a step that goes on is ahead.
-
-    Args:
-        begins: When their steps begin.
-        axis: The time axis.
-        after_seconds: How long behind its begin a value stands.
-    """
-    after = timedelta(seconds=after_seconds)
-    return [axis.local(min(at + after, max(at, axis.end))) for at in begins.to_list()]
 
 
 def _add_band(made: Plot, band: Band, axis: Axis, palette: Palette) -> None:

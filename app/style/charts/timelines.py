@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import plotly.graph_objects as go
 import polars as pl
@@ -19,6 +20,8 @@ _NARROW = 14
 """So many letters of a name on a phone: a third of the width."""
 _PIXELS = 220
 """Of the axis, at the least."""
+_LEAST_PIXELS = 4
+"""Of a bar: what lasted seconds would not be seen in a day."""
 
 
 def shown_of(alerts: pl.DataFrame) -> str | None:
@@ -60,41 +63,20 @@ def timeline_chart(
         "info": ("i note", palette.series[0], "."),
         "pending": ("○ pending", palette.quiet, "-"),
     }
-    for severity, (word, colour, pattern) in colours.items():
-        rows = alerts.filter((pl.col("severity") == severity) & pl.col("what").is_in(names))
-        if rows.is_empty():
-            continue
-        starts = [max(moment, axis.start) for moment in rows["from"].to_list()]
-        ends = [min(moment, axis.end) for moment in rows["to"].to_list()]
-        made.traces.append(
-            {
-                "type": "bar",
-                "orientation": "h",
-                "name": word,
-                "y": [plain(what) for what in rows["what"]],
-                "base": [axis.local(start) for start in starts],
-                # Plotly takes a bar's length on a time axis in milliseconds.
-                "x": [
-                    max(0.0, (end - start).total_seconds() * 1000)
-                    for start, end in zip(starts, ends, strict=True)
-                ],
-                # The line shows a bar that is too short to be seen.
-                "marker": {
-                    "color": colour,
-                    "line": {"color": colour, "width": 1},
-                    # Not by colour alone. Only what is to be acted on is filled with it.
-                    "pattern": {
-                        "shape": pattern,
-                        "fillmode": "replace",
-                        "bgcolor": f"{colour}{_FAINT}",
-                        "fgcolor": colour,
-                        "size": 7,
-                        "solidity": 0.15,
-                    },
-                },
-                "hovertemplate": "%{y}<br>%{base|%H:%M:%S}<extra></extra>",
-            }
-        )
+    drawn = _placed(alerts.filter(pl.col("what").is_in(names)), axis)
+    # Later traces and bars lie above earlier ones: none that is short is hidden by a long one, nor
+    # what fired, however briefly, by how briefly it was pending.
+    for is_short, order in ((False, colours), (True, reversed(colours))):
+        for severity in order:
+            word, colour, pattern = colours[severity]
+            rows = drawn.filter(pl.col("severity") == severity)
+            is_first = not is_short or rows["is_short"].all()
+            rows = rows.filter(pl.col("is_short") == is_short)
+            if not rows.is_empty():
+                made.traces.append(
+                    _bars(rows, word, pattern, colour, palette, axis)
+                    | {"legendgroup": severity, "showlegend": is_first}
+                )
     # In some zones Plotly forgets the end that it is told to include, where there are bars alone.
     made.traces.append(
         {
@@ -124,3 +106,59 @@ def timeline_chart(
         showgrid=False,
     )
     return made.done()
+
+
+def _placed(alerts: pl.DataFrame, axis: Axis) -> pl.DataFrame:
+    """Return the bars as they are drawn, the longest first: ``start``, ``end``, ``is_short``.
+
+    One that would be too narrow to be seen is wider than it lasted, to the left at the axis' end.
+    """
+    least = (axis.end - axis.start) * _LEAST_PIXELS / axis.pixels
+    start = pl.col("from").clip(axis.start, axis.end)
+    end = pl.col("to").clip(axis.start, axis.end)
+    is_short = pl.col("end") - pl.col("start") < least
+    latest = pl.lit(axis.end - least)
+    return (
+        alerts.with_columns(start.alias("start"), end.alias("end"))
+        .with_columns(is_short.alias("is_short"))
+        .sort(pl.col("end") - pl.col("start"), descending=True, maintain_order=True)
+        .with_columns(
+            pl.when("is_short").then(pl.min_horizontal("start", latest)).otherwise("start")
+        )
+        .with_columns(pl.max_horizontal("end", pl.col("start") + least).alias("end"))
+    )
+
+
+def _bars(
+    rows: pl.DataFrame, word: str, pattern: str, colour: str, palette: Palette, axis: Axis
+) -> dict[str, Any]:
+    """Return the bars of one severity, all short ones or all others."""
+    # A rim in the colour of the ground sets a short bar off from a long one below it.
+    rim = palette.ground if rows["is_short"].all() else colour
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": word,
+        "y": [plain(what) for what in rows["what"]],
+        "base": axis.local_times(rows["start"]),
+        # Plotly takes a bar's length on a time axis in milliseconds.
+        "x": (rows["end"] - rows["start"]).dt.total_milliseconds().to_list(),
+        "customdata": [
+            f"{axis.local(begin):%H:%M:%S} to {axis.local(end):%H:%M:%S}"
+            for begin, end in rows.select("from", "to").iter_rows()
+        ],
+        "marker": {
+            "color": colour,
+            "line": {"color": rim, "width": 1},
+            # Not by colour alone. Only what is to be acted on is filled with it.
+            "pattern": {
+                "shape": pattern,
+                "fillmode": "replace",
+                "bgcolor": f"{colour}{_FAINT}",
+                "fgcolor": colour,
+                "size": 7,
+                "solidity": 0.15,
+            },
+        },
+        "hovertemplate": "%{y}<br>%{customdata}<extra></extra>",
+    }

@@ -28,6 +28,8 @@ from app.ui.time_axis import axis_from
 from app.views.alerts import view_model
 
 LISTED = 50
+OVER_SEEN = 5
+"""Of what is over, at once: the timeline follows."""
 
 view = current()
 now = view.now.timestamp()
@@ -197,6 +199,25 @@ with components.section(
             icon=":material/check:",
         )
     else:
+        # What has just ended explains what is open: it is read first, and the course of all below.
+        over = [one for one in past if one.ended_at is not None]
+        if over:
+            lost = losses.said(view, over[:LISTED])
+            seen, rest = (
+                incident_list.items(some, view, acknowledged=acknowledged, lost=lost)
+                for some in (over[:OVER_SEEN], over[OVER_SEEN:LISTED])
+            )
+            items.draw(
+                seen,
+                view=view,
+                lines=True,
+                folded=rest,
+                fold=f"{len(rest)} more that are over",
+                key="alerts-over",
+                alt="What is over, the newest first",
+            )
+            if len(over) > LISTED:
+                st.caption(f"{LISTED} of {len(over)} causes; the table below has all alerts")
         first = min(one.cause.began_at for one in past)
         axis = axis_from(view, alert_list.moment(first))
         bars = incident_list.timeline_rows(past, view.now)
@@ -206,18 +227,6 @@ with components.section(
             alt="When each cause began and ended, and its symptoms",
             note=shown_of(bars),
         )
-        over = [one for one in past if one.ended_at is not None]
-        if over:
-            lost = losses.said(view, over[:LISTED])
-            items.draw(
-                incident_list.items(over[:LISTED], view, acknowledged=acknowledged, lost=lost),
-                view=view,
-                lines=True,
-                key="alerts-over",
-                alt="What is over, the newest first",
-            )
-            if len(over) > LISTED:
-                st.caption(f"{LISTED} of {len(over)} causes; the table below has all alerts")
         if cut := alert_list.cut_note(is_cut=store.is_cut):
             st.caption(cut)
         with st.expander(f"As a table: {view_model.fired(history, view)}"):

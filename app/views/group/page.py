@@ -198,18 +198,19 @@ if st.toggle("Why this status", key="group-why"):
         if why is None or why.partition is None:
             st.caption("No samples of the last ten minutes explain it.")
         else:
-            decides = f"{why.partition.topic}-{why.partition.partition}"
-            st.markdown(f"{escape(decides)} decides: {escape(thin(why.partition.reason))}")
+            st.markdown(f"{escape(why.decides)}: {escape(thin(why.partition.reason))}")
             tables.show(
                 view_model.feature_rows(why.features),
                 {
+                    "of": Column("of"),
                     "name": Column("measured"),
                     "value": Column("value"),
                     "compared": Column("compared with"),
                 },
                 view=view,
                 key="group-why-features",
-                alt="What was measured of the partition, and what it is compared with",
+                alt="What was measured of the partition that decides, of the group, and what each "
+                "value is compared with",
                 noun="measurements",
             )
 
@@ -264,7 +265,6 @@ with components.guarded():
                         durations=is_late,
                         log=log,
                         height=first_high if is_late else high,
-                        at_end=True,
                         band=None
                         if is_late
                         else seasons.band(usual["lag_max"], view, least=1.0 if log else 0.0),

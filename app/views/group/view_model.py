@@ -93,11 +93,9 @@ def partition_rows(status: pl.DataFrame, offsets: pl.DataFrame, now: datetime) -
 
 
 def feature_rows(features: Sequence[Feature]) -> pl.DataFrame:
-    """Return what was measured of a partition; nothing was of one without samples."""
-    text = pl.String()
-    return pl.DataFrame(
-        [asdict(one) for one in features], schema={"name": text, "value": text, "compared": text}
-    )
+    """Return what was measured of a partition and its group; nothing of one without samples."""
+    columns = dict.fromkeys(("of", "name", "value", "compared"), pl.String())
+    return pl.DataFrame([asdict(one) for one in features], schema=columns)
 
 
 def drained_in(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 import sys
 from importlib.metadata import version
 
+import plotly.graph_objects as go
 import polars as pl
 import streamlit as st
 
@@ -11,6 +12,7 @@ from alerting.inputs import facts
 from app.data import alert_store, late_history, present, queries
 from app.data.context import current
 from app.data.lake_tables import TABLE_BADGE_STYLES
+from app.style.charts.base import plot_height
 from app.style.charts.lines import Line, columns_chart, duration_unit, series_chart
 from app.style.format import clock, count, escape, listing, size
 from app.ui import components, tables
@@ -20,9 +22,11 @@ from app.views.health import view_model
 from lake.errors import LakeError
 from lake.schemas.current import BROKER_STATUS
 
-NAMED_SECTIONS = 6
+NAMED_SECTIONS = 3
+"""Those that take longest: with the others they are two lines of names in half a narrow window."""
 _LEGEND_LINES = 2
-"""Of their names: both charts begin at one height."""
+"""Of their names: both charts begin at one height, and are equally high."""
+_HEIGHT = 150
 FAILED_AT = Column("last failure", "time", unknown=DASH, width=90)
 SAID = Column(
     "what was said",
@@ -113,6 +117,31 @@ elif collections is not None:
     polls = view_model.polls(ranged.filter(pl.col("source") == queries.KAFKA))
     with st.expander("Polls over time") if is_whole else st.container():
         left, right = st.columns(2, gap="medium")
+        beside: go.Figure | None = None
+        with (
+            right,
+            components.section(
+                "How long sections take", unit="seconds", log_key="health-log"
+            ) as log,
+        ):
+            beside = series_chart(
+                view_model.durations(ranged),
+                by="section",
+                value="duration_seconds",
+                axis=axis,
+                palette=view.palette,
+                step_seconds=1e9,
+                of_moments=True,
+                limit=NAMED_SECTIONS,
+                log=log,
+                legend_lines=_LEGEND_LINES,
+                height=_HEIGHT,
+            )
+            components.chart(
+                beside,
+                key="health-durations",
+                alt="Duration of each section's collection over time",
+            )
         with (
             left,
             components.section(
@@ -128,34 +157,13 @@ elif collections is not None:
                     axis=axis,
                     palette=view.palette,
                     step_seconds=1e9,
+                    of_moments=True,
                     durations=True,
                     legend_lines=_LEGEND_LINES,
-                    height=150,
+                    height=_HEIGHT if beside is None else plot_height(beside),
                 ),
                 key="health-cadence",
                 alt="Seconds between polls over time",
-            )
-        with (
-            right,
-            components.section(
-                "How long sections take", unit="seconds", log_key="health-log"
-            ) as log,
-        ):
-            components.chart(
-                series_chart(
-                    view_model.durations(ranged),
-                    by="section",
-                    value="duration_seconds",
-                    axis=axis,
-                    palette=view.palette,
-                    step_seconds=1e9,
-                    limit=NAMED_SECTIONS,
-                    log=log,
-                    legend_lines=_LEGEND_LINES,
-                    height=150,
-                ),
-                key="health-durations",
-                alt="Duration of each section's collection over time",
             )
 
 try:

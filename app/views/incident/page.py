@@ -229,7 +229,6 @@ if late is not None:
                     step_seconds=history.step_seconds,
                     durations=late.is_time,
                     height=110 if view.is_phone else 160,
-                    at_end=True,
                     levels=levels,
                 ),
                 key="incident-lag",

@@ -210,7 +210,6 @@ with components.guarded():
             legend_lines=_LEGEND_LINES,
             height=150,
             log=log,
-            at_end=True,
         )
         components.chart(
             lag_figure,
@@ -236,7 +235,7 @@ with components.guarded():
                 ],
                 axis=axis,
                 palette=view.palette,
-                step_seconds=past.step_seconds,
+                step_seconds=whole.step_seconds,
                 legend_lines=_LEGEND_LINES,
                 height=plot_height(lag_figure),
             ),

@@ -125,7 +125,6 @@ if deepest := view_model.deepest(rows, NAMED_SERIES):
                     coloured=line_colours.of(view),
                     log=log,
                     height=160,
-                    at_end=True,
                 ),
                 key="queues-waiting",
                 alt="Messages ready over time: the queues with most of them now",

@@ -141,6 +141,7 @@ with components.section(
                 axis=axis,
                 palette=view.palette,
                 step_seconds=max(view.interval_seconds, LENGTHS[length] / EVALUATIONS) * 2,
+                of_moments=True,
                 height=160,
             ),
             key="try-values",

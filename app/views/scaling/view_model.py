@@ -134,7 +134,6 @@ def _course(view: View, history: History, line: Line, *, alt: str) -> None:
             step_seconds=history.step_seconds,
             height=HEIGHT,
             legend_lines=1,  # as the figure beside it may have
-            at_end=True,
         ),
         key=f"tried-{line.column}",
         alt=alt,

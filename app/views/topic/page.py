@@ -153,6 +153,7 @@ with components.guarded():
                 step_seconds=history.step_seconds,
                 log=log,
                 height=100 if view.is_phone else 190,
+                legend_lines=1,  # begins as high as the bars beside it, with a band or without
                 band=seasons.band(usual, view),
                 ghost=seasons.ghost(view, before, TOPIC_HISTORY, "topic", topic, TOPIC[0]),
             ),

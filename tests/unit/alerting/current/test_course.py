@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from alerting.current.course import GROUPS_FOLLOWED, cluster_course, group_course
+from alerting.current.flows import Flows
 from lake.schemas.current import CLUSTER_COURSE, CLUSTER_STATUS, GROUP_COURSE, GROUP_STATUS
 from lake.schemas.model import Table
 
@@ -43,8 +44,11 @@ def cluster_lags(*evaluated: tuple[int | None, dict[str, Any]]) -> list[int | No
         row = {"lag": 9, "time_lag_seconds": 4.0, "newest_poll_at": at(seconds), "brokers": 3}
         cluster = status(CLUSTER_STATUS, seconds, row | {"missing_brokers": []})
         of_groups = status(GROUP_STATUS, seconds, group(seconds, "a", lag, **found))
-        course = cluster_course(course, cluster, of_groups, at(seconds))
-        assert course["lag"].is_null().to_list() == course["time_lag_seconds"].is_null().to_list()
+        course = cluster_course(course, cluster, of_groups, at(seconds), Flows(3.0, 2.0))
+        assert course["arrival_per_second"].to_list()[-1] == 3.0, "topics are read all the same"
+        unknown = course["lag"].is_null().to_list()
+        for name in ("time_lag_seconds", "consumption_per_second"):
+            assert course[name].is_null().to_list() == unknown
     return course["lag"].to_list()
 
 

@@ -127,6 +127,45 @@ def test_status_at_any_poll_interval(
     assert status.status is expected, status.reason
 
 
+def wave(second: float) -> float:
+    return 500.0 if 200 <= second < 500 else 100.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "more", "expected"),
+    [
+        pytest.param(495, {}, Status.FALLING_BEHIND, id="it grows"),
+        pytest.param(540, {}, Status.FALLING_BEHIND, id="shrinks for less than a minute"),
+        pytest.param(570, {}, Status.CATCHING_UP, id="shrinks for a minute, at each poll"),
+        pytest.param(
+            570, {"commit_every": 60.0}, Status.FALLING_BEHIND, id="a commit a minute is a step"
+        ),
+        pytest.param(
+            570,
+            {"arrival": lambda t: wave(t) + (300.0 if 540 <= t < 555 else 0.0)},
+            Status.FALLING_BEHIND,
+            id="grew once in that minute",
+        ),
+        pytest.param(
+            570,
+            {"arrival": lambda t: 280.0 if t >= 500 else wave(t)},
+            Status.FALLING_BEHIND,
+            id="hardly more is consumed than arrives",
+        ),
+    ],
+)
+def test_a_wave_that_is_worked_off_catches_up_before_the_trend_of_minutes_says_so(
+    seconds: float, more: dict[str, object], expected: Status
+) -> None:
+    given: dict[str, object] = {"arrival": wave, "capacity": constant(300.0), **more}
+    status = partition_status(window(seconds=seconds, **given))  # type: ignore[arg-type]
+
+    assert status.status is expected, status.reason
+    if expected is Status.CATCHING_UP:
+        assert status.numbers.drain_seconds is not None
+        assert "100/s arrive, 300/s consumed" in status.reason.replace("\u202f", "")
+
+
 def test_falling_behind_says_both_rates_and_since_when() -> None:
     status = partition_status(
         window(

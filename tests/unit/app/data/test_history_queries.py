@@ -13,6 +13,7 @@ from app.data import queue_history
 from app.data.context import View
 from app.data.history import History
 from app.data.history_queries import (
+    cluster_history,
     dead_letter_history,
     group_history,
     group_rates,
@@ -21,9 +22,10 @@ from app.data.history_queries import (
     partition_history,
 )
 from app.data.time_range import RANGES, between
-from lake.schemas.current import CLUSTER_STATUS, GROUP_COURSE
+from lake.schemas.current import CLUSTER_COURSE, CLUSTER_STATUS, GROUP_COURSE
 from lake.schemas.model import Table
 from lake.schemas.tables import (
+    CLUSTER_HISTORY,
     DEAD_LETTER_HISTORY,
     DEAD_LETTERS,
     GROUP_HISTORY,
@@ -147,6 +149,34 @@ def put_course(view: View, group: str, *, since: float) -> None:
 
 
 LAST = NOW - timedelta(minutes=1)
+
+
+def test_the_rates_of_a_cluster_end_now_as_its_lag_does(view: View) -> None:
+    hour = replace(view, range=RANGES["1h"])
+    minutes = pl.DataFrame({"window_start": [NOW - timedelta(minutes=m) for m in range(60, 2, -1)]})
+    rates = {"arrival_per_second": 5.0, "consumption_per_second": 4.0}
+    values = {"cluster": "east", "grain_seconds": 60, "lag_max": 1, **rates}
+    hour.lake.append(
+        CLUSTER_HISTORY,
+        minutes.with_columns(pl.lit(one).alias(name) for name, one in values.items()),
+    )
+    polls = pl.DataFrame({"observed_at": [NOW - timedelta(seconds=15 * one) for one in range(12)]})
+    now = {"cluster": "east", "lag": 2, "arrival_per_second": 9.0, "consumption_per_second": 8.0}
+    course = polls.with_columns(
+        pl.lit(NOW).alias("evaluated_at"), *(pl.lit(one).alias(name) for name, one in now.items())
+    )
+    service = pl.DataFrame({"cluster": ["east"], "evaluated_at": [NOW]})
+    for table, found in ((CLUSTER_COURSE, course), (CLUSTER_STATUS, service)):
+        whole = pl.concat([table.empty, found], how="diagonal_relaxed")
+        view.lake.current.replace(table, "east", whole)
+    found = cluster_history(hour)
+    assert found.newest == NOW
+    assert found.frame.select("time", "lag", *rates).rows()[-4:] == [
+        (NOW - timedelta(minutes=3), 1, 5.0, 4.0),
+        (NOW - timedelta(minutes=2), 2, 9.0, 8.0),
+        (LAST, 2, 9.0, 8.0),
+        (NOW, 2, 9.0, 8.0),
+    ]
 
 
 def hour_of(view: View, *, written_until: int = 3, course_since: float | None = None) -> View:

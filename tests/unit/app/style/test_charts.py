@@ -175,14 +175,14 @@ def lab(colour: str) -> tuple[float, float, float]:
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
-def test_the_highest_of_a_step_stands_where_it_ends_not_before_what_it_follows_from() -> None:
+def test_the_value_of_a_step_stands_where_it_ends_not_before_what_it_follows_from() -> None:
     rows = frame(a=[0.0, 5.0, 5.0]).with_columns(also=pl.col("lag"))
     axis = replace(AXIS, end=START + timedelta(minutes=2, seconds=30))
     ends = [axis.local(START + timedelta(minutes=one)) for one in (1, 2)]
     # The last step goes on: it is drawn up to now.
     expected = [*ends, axis.local(axis.end)]
     lines = [Line(column="lag", name="lag"), Line(column="also", name="also", steps=True)]
-    of_columns = columns_chart(rows, lines, axis=axis, palette=LIGHT, step_seconds=60, at_end=True)
+    of_columns = columns_chart(rows, lines, axis=axis, palette=LIGHT, step_seconds=60)
     of_series = series_chart(
         rows,
         by="group",
@@ -190,14 +190,28 @@ def test_the_highest_of_a_step_stands_where_it_ends_not_before_what_it_follows_f
         axis=axis,
         palette=LIGHT,
         step_seconds=60,
-        at_end=True,
     )
     of_lines, of_steps = of_columns.data
     for trace in (of_lines, *of_series.data):
         assert list(trace.x) == expected
     assert list(dict.fromkeys(of_steps.x)) == expected
-    begins = columns_chart(rows, lines, axis=axis, palette=LIGHT, step_seconds=60)
-    assert list(begins.data[0].x) == [axis.local(at) for at in rows["time"]]
+    polls = columns_chart(rows, lines, axis=axis, palette=LIGHT, step_seconds=60, of_moments=True)
+    assert list(polls.data[0].x) == axis.local_times(rows["time"]), "a moment stands for itself"
+
+
+def test_the_mean_of_an_hour_stands_where_the_hour_ends_also_in_a_forecast() -> None:
+    now = START + timedelta(hours=2, minutes=10)
+    hours = [START + timedelta(hours=one) for one in range(5)]
+    past = pl.DataFrame({"time": hours[:3], "value": [1.0, 2.0, 3.0]})
+    expected = pl.DataFrame(
+        {"window_start": hours[3:], "median": [2.0] * 2, "low_90": [1.0] * 2, "high_90": [3.0] * 2}
+    )
+    axis = Axis(start=START, end=now, zone=UTC)
+    band, median, arrived = forecast_chart(expected, axis=axis, palette=LIGHT, past=past).data
+    ends = [one.replace(tzinfo=None) + timedelta(hours=1) for one in hours]
+    assert list(arrived.x) == [*ends[:2], now.replace(tzinfo=None)], "this hour goes on"
+    assert list(median.x) == ends[3:]
+    assert list(band.x) == [*ends[3:], *reversed(ends[3:])]
 
 
 def test_a_line_of_another_time_stands_as_the_one_beside_it() -> None:
@@ -212,7 +226,6 @@ def test_a_line_of_another_time_stands_as_the_one_beside_it() -> None:
         palette=LIGHT,
         step_seconds=60,
         ghost=ghost,
-        at_end=True,
     )
     before, now = made.data
     assert list(before.x) == list(now.x)

@@ -66,3 +66,34 @@ def test_severities_of_a_timeline_differ_by_more_than_their_colour() -> None:
         assert (pattern.fillmode, pattern.fgcolor) == ("replace", one.marker.color)
         assert pattern.bgcolor == f"{one.marker.color}38", "calmer than what is to be acted on"
     assert list(ends.x) == [AXIS.local(AXIS.start), AXIS.local(AXIS.end)]
+
+
+def test_short_bars_are_wide_enough_to_be_seen_and_lie_above_long_ones() -> None:
+    """Given what lasts the whole hour, and what lasted seconds on the same line and at the end."""
+    axis = replace(AXIS, pixels=360)  # ten seconds a pixel
+    at = START + timedelta(minutes=20)
+    second = timedelta(seconds=1)
+    spans = [
+        ("long", "pending", at, at + second),
+        ("long", "warning", at, at + second),
+        ("long", "warning", START - second, axis.end + second),
+        ("ends", "critical", axis.end - second, axis.end),
+    ]
+    rows = pl.DataFrame(
+        spans,
+        orient="row",
+        schema={
+            **{"what": pl.String, "severity": pl.String},
+            **dict.fromkeys(("from", "to"), pl.Datetime("us", "UTC")),
+        },
+    )
+    *bars, _ = timeline_chart(rows, axis=axis, palette=LIGHT).data
+    drawn = [(one.name, one.base[0], one.x[0] / 1000) for one in bars]
+    assert drawn == [
+        ("▲ watch", axis.local(START), 3600),
+        ("○ pending", axis.local(at), 40),
+        ("▲ watch", axis.local(at), 40),
+        ("● act now", axis.local(axis.end - timedelta(seconds=40)), 40),
+    ]
+    assert [one.showlegend for one in bars] == [True, True, False, True], "each name once"
+    assert bars[2].customdata[0] == f"{at:%H:%M:%S} to {at + second:%H:%M:%S}", "as long as it was"

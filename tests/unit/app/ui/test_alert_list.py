@@ -32,6 +32,13 @@ LESS = alert(detail="3 lost", worst=Worst(at=1500.0, value=90.0, detail="90 lost
             id="it was worse",
         ),
         pytest.param(
+            replace(LESS, check="dead_letter_ratio"),
+            "At worst, old messages that failed included: 90 lost",
+            "3 lost",
+            "at worst, old messages that failed included: 90 lost",
+            id="a share of what arrives, while a backlog was read",
+        ),
+        pytest.param(
             *(replace(LESS, detail="90 lost"), "It said: 90 lost", "90 lost", "90 lost"),
             id="at the end",
         ),

@@ -40,9 +40,9 @@ def test_offsets_are_of_the_poll_that_was_evaluated_or_say_when_they_were_read()
 
 
 def test_nothing_that_was_measured_is_a_table_without_rows() -> None:
-    assert group_view_model.feature_rows(()).columns == ["name", "value", "compared"]
-    one = group_view_model.feature_rows([Feature(name="lag", value="5")])
-    assert one.rows() == [("lag", "5", "")]
+    assert group_view_model.feature_rows(()).columns == ["of", "name", "value", "compared"]
+    one = group_view_model.feature_rows([Feature(of="t-0", name="lag", value="5")])
+    assert one.rows() == [("t-0", "lag", "5", "")]
 
 
 @pytest.mark.parametrize(
