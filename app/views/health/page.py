@@ -11,6 +11,7 @@ from alerting.inputs import facts
 from app.data import alert_store, late_history, present, queries
 from app.data.context import current
 from app.data.lake_tables import TABLE_BADGE_STYLES
+from app.style.charts.base import plot_height
 from app.style.charts.lines import Line, columns_chart, duration_unit, series_chart
 from app.style.format import clock, count, escape, listing, size
 from app.ui import components, tables
@@ -110,9 +111,35 @@ elif collections is not None:
     axis = axis_from(view, since, part=0.5)  # type: ignore[arg-type]  # a time: Polars cannot say so
     # Up to the last whole minute: the figures then change once a minute, not at each refresh.
     ranged = collections.filter(pl.col("observed_at").is_between(axis.start, axis.end))
+    high = 100 if is_whole else 150
     polls = view_model.polls(ranged.filter(pl.col("source") == queries.KAFKA))
-    with st.expander("Polls over time") if is_whole else st.container():
+    with st.expander("Polls over time") if is_whole and view.is_phone else st.container():
         left, right = st.columns(2, gap="medium")
+        # First, as a further line of its names makes it higher.
+        with (
+            right,
+            components.section(
+                "How long sections take", unit="seconds", log_key="health-log"
+            ) as log,
+        ):
+            durations = series_chart(
+                view_model.durations(ranged),
+                by="section",
+                value="duration_seconds",
+                axis=axis,
+                palette=view.palette,
+                step_seconds=1e9,
+                limit=NAMED_SECTIONS,
+                log=log,
+                legend_lines=_LEGEND_LINES,
+                height=high,
+            )
+            high = plot_height(durations)
+            components.chart(
+                durations,
+                key="health-durations",
+                alt="Duration of each section's collection over time",
+            )
         with (
             left,
             components.section(
@@ -130,32 +157,10 @@ elif collections is not None:
                     step_seconds=1e9,
                     durations=True,
                     legend_lines=_LEGEND_LINES,
-                    height=150,
+                    height=high,
                 ),
                 key="health-cadence",
                 alt="Seconds between polls over time",
-            )
-        with (
-            right,
-            components.section(
-                "How long sections take", unit="seconds", log_key="health-log"
-            ) as log,
-        ):
-            components.chart(
-                series_chart(
-                    view_model.durations(ranged),
-                    by="section",
-                    value="duration_seconds",
-                    axis=axis,
-                    palette=view.palette,
-                    step_seconds=1e9,
-                    limit=NAMED_SECTIONS,
-                    log=log,
-                    legend_lines=_LEGEND_LINES,
-                    height=150,
-                ),
-                key="health-durations",
-                alt="Duration of each section's collection over time",
             )
 
 try:
