@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+import streamlit as st
 from deltalake import write_deltalake
 from streamlit.testing.v1 import AppTest
 
@@ -180,7 +181,7 @@ def test_health_names_failing_sections_and_what_to_do(open_page: Open, filled: P
     assert rows.loc["groups", "label"] == ["▲ partial"]
     assert rows.loc["brokers", "label"] == ["✓ ok"]
     folds = [one.label for one in test.expander]
-    assert not [one for one in folds if "section" in one or one == "Polls over time"]
+    assert not [one for one in folds if "section" in one or "Polls" in one]
     assert any(" tables, " in one.label for one in test.expander), "folded: all are readable"
     assert "see Brokers and replication" in texts(test)
 
@@ -235,12 +236,19 @@ def test_health_names_log_directories_of_a_missing_broker(
 
 
 def test_health_is_folded_where_all_is_collected(
-    open_page: Open, filled: Path, tmp_path: Path
+    open_page: Open, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    test = open_page(all_collected(filled, tmp_path / "well"), "health")
+    folder = all_collected(filled, tmp_path / "well")
+    test = open_page(folder, "health")
     calm(test)
-    assert {"5 sections, all collected", "Polls over time"} <= {one.label for one in test.expander}
+    folds = {one.label for one in test.expander}
+    assert "5 sections, all collected" in folds
+    assert "Polls over time" not in folds, "a steady line is seen at once"
     assert "Alerting reads all rules" in texts(test)
+    lower = figure(test, "health-cadence")["layout"]["height"]
+    assert lower < figure(open_page(filled, "health"), "health-cadence")["layout"]["height"]
+    monkeypatch.setattr(type(st.context), "headers", {"User-Agent": "Mobile"})
+    assert "Polls over time" in {one.label for one in open_page(folder, "health").expander}
 
 
 def test_late_history_is_said_on_each_page_in_charts_and_with_what_to_do(

@@ -17,6 +17,7 @@ from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, MIRROR_OFFSETS
 from tests.app import generated
 from tests.app.conftest import NOW
 from tests.app.connect import TOLERANCE, add_connect
+from tests.app.figures import figure
 from tests.app.test_pages import calm, texts
 
 Open = Callable[..., AppTest]
@@ -101,6 +102,9 @@ def test_a_failed_sink_says_since_when_and_what_it_means_for_its_group(
     assert rows.loc["broken", "time_lag_seconds"] > 0
     assert rows.loc["mirror", "time_lag_seconds"] == NONE
     assert f"stock loses data {deadline[1]};" in texts(test)
+    lag = figure(test, "connect-lag")["data"]
+    assert [one["name"] for one in lag] == ["stock"], "other sinks have no group that is known"
+    assert max(one for one in lag[0]["y"] if one is not None) > 0
 
 
 def test_failed_tasks_say_why_and_how_to_go_on(

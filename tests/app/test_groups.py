@@ -194,6 +194,24 @@ def test_a_page_about_one_thing_leads_back_to_the_list(
     assert f"href$='/{page}s'" in "".join(one.proto.body for one in test.get("html"))
 
 
+def test_charts_of_a_group_stand_beside_its_advice_without_a_gap(
+    open_page: Open, filled: Path
+) -> None:
+    test = open_page(filled, "group", group="payments")
+    calm(test)
+    columns = [one for one in blocks(test.main) if one.type == "column"]
+    titles = [
+        [title.split(" :small")[0] for one in blocks(column) for title in titles_of(one)]
+        for column in columns
+    ]
+    left, right = (one for one in titles if {"Time lag", "Advice"} & set(one))
+    assert left[:2] == ["Time lag", "Lag"]
+    assert right[0] == "Advice"
+    drawn = [title for one in blocks(test.main) for title in titles_of(one)]
+    for name in ("Arriving and consumed", "partition", "Expected to arrive"):
+        assert len([one for one in drawn if name in one.split(" :small")[0]]) == 1
+
+
 def test_a_stuck_partition_stands_out(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "group", group="search-indexer")
     calm(test)

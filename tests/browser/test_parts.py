@@ -199,6 +199,27 @@ def test_every_row_of_what_is_wrong_leads_to_its_incident(watched: Watched) -> N
     watched.check()
 
 
+def test_a_chart_is_close_to_its_title_and_to_what_is_said_of_it(watched: Watched) -> None:
+    watched.go("/topic?topic=sessions")
+    watched.drawn()
+    gaps = watched.page.evaluate(
+        """() => [...document.querySelectorAll('[data-testid=stPlotlyChart]')].map((chart) => {
+            const of = (one) => one.getBoundingClientRect();
+            const element = chart.closest('[data-testid=stElementContainer]');
+            const caption = element.nextElementSibling?.querySelector(
+                '[data-testid=stCaptionContainer]');
+            const drawn = of(chart.querySelector('.main-svg'));
+            const title = element.previousElementSibling;
+            return [title ? drawn.top - of(title).bottom : 0,
+                    caption ? of(caption).top - drawn.bottom : null];
+        })"""
+    )
+    assert all(0 <= above <= 6 for above, _ in gaps), gaps
+    below = [one for _, one in gaps if one is not None]
+    assert below, "Dotted: an even share."
+    assert all(0 <= one <= 6 for one in below), gaps
+
+
 def test_a_zoom_moves_every_chart_and_becomes_the_range(watched: Watched) -> None:
     shown = """() => [...document.querySelectorAll('.js-plotly-plot')]
         .filter((one) => one.layout?.meta === 'page axis')

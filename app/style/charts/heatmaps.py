@@ -90,7 +90,9 @@ def heatmap(
                 # Above: the time axis is as long as those of the charts beside it.
                 colorbar={
                     "orientation": "h",
-                    **{"x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom"},
+                    **{"x": 0, "xanchor": "left"},
+                    # Within the margin: Plotly would take further room for it from the rows.
+                    **{"y": 1, "yref": "container", "yanchor": "top"},
                     **{"thickness": 8, "xpad": 0, "ypad": 2},
                     "outlinewidth": 0,
                     "tickfont": {"size": 10, "color": palette.quiet},

@@ -14,7 +14,7 @@ from app.data.background import Background
 from app.data.context import View
 from app.style.format import age, clock, count, duration, escape
 from app.ui import components, refresh, routes
-from app.ui.advice import advice_cards
+from app.ui.advice import advice_cards, card_size
 from app.ui.advice.overtaken import IN_SYNC, Known, is_folded
 from app.ui.advice.urgency import as_alerted, with_losses
 from config.scaling import ScalingSettings
@@ -229,8 +229,12 @@ def measured_until(at: datetime, view: View) -> str:
     return "" if view.now - at < _AS_NEW else f"measured until {clock(at, view.zone, now=view.now)}"
 
 
-def draw(view: View, kind: Subject, subject: str) -> None:
-    """Draw the advice on one subject."""
+def draw(view: View, kind: Subject, subject: str) -> int:
+    """Draw the advice on one subject.
+
+    Returns:
+        About how many pixels high it is, beside which other things stand.
+    """
     given = read(view, subject if kind is Subject.GROUP else None)
     for error in given.errors:
         components.show_broken(error)
@@ -240,15 +244,18 @@ def draw(view: View, kind: Subject, subject: str) -> None:
     now_known = Known()
     with components.guarded():
         now_known = known(view, shown)
-    is_dated = False
+    is_dated, high = False, 0
     for position, row in enumerate(shown.iter_rows(named=True)):
         older = now_known.overtakes(row, zone=view.zone, now=view.now)
         if older is not None and is_folded(row, older):
             st.caption(escape(advice_cards.in_the_past(from_row(row), older)))
+            high += 2 * card_size.LINE_PIXELS
             continue
         is_dated = given.as_of is not None and given.as_of == given.given_at
+        advice = from_row(row)
+        high += card_size.pixels(advice, older)
         advice_cards.card(
-            from_row(row),
+            advice,
             key=f"{kind}-advice-{position}",
             link=routes.GROUP if position < hot.height else None,
             older=older,
@@ -258,6 +265,8 @@ def draw(view: View, kind: Subject, subject: str) -> None:
         components.nothing("There is no advice on it yet.", icon=":material/hourglass:")
     if not is_dated:  # a card of the history service says of which moment it is
         st.caption(words(given, view))
+        high += 2 * card_size.LINE_PIXELS
+    return high
 
 
 def _of_a_large_cluster(

@@ -5,15 +5,19 @@ from datetime import datetime
 import polars as pl
 import streamlit as st
 
-from app.data import present, queries
+from app.data import history_queries, present, queries
 from app.data.context import current
+from app.style.charts.lines import series_chart
 from app.style.format import BRIEFLY, age, count, escape, exact
-from app.ui import components, routes, tables
+from app.ui import components, line_colours, routes, tables
 from app.ui.tables import Column
+from app.ui.time_axis import note_of, page_axis
 from app.views.connect import view_model
 from lake.errors import LakeError
 from lake.schemas.current import GROUP_STATUS, OPEN_ALERTS
 from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, MIRROR_OFFSETS
+
+NAMED_SINKS = 5
 
 view = current()
 workers = {each.name: each for each in view.settings.connect}
@@ -212,6 +216,33 @@ if not failed.is_empty():
         st.markdown("Fix the cause first, then let a person start what failed again:")
         urls = {name: each.url for name, each in workers.items()}
         components.code("\n".join(view_model.restarts(failed, urls)))
+
+if slowest_groups := view_model.groups_of_sinks(connectors, groups, NAMED_SINKS):
+    with components.section(
+        "Lag of sinks",
+        unit="messages waiting",
+        log_key="connect-lag-log",
+        help_text="Of their consumer groups: those with the highest lag now.",
+        is_folded=view.is_phone,
+    ) as log:
+        history = history_queries.group_history(view, slowest_groups)
+        components.chart(
+            series_chart(
+                history.frame,
+                by="group",
+                value="lag",
+                axis=page_axis(view, history),
+                palette=view.palette,
+                step_seconds=history.step_seconds,
+                limit=NAMED_SINKS,
+                coloured=line_colours.of(view),
+                height=150,
+                log=log,
+            ),
+            key="connect-lag",
+            alt="Messages that sinks have not read, over time: those with the highest lag",
+            note=note_of(view, history),
+        )
 
 if not mirrors.is_empty():
     with components.section(

@@ -164,6 +164,20 @@ def with_since(
     )
 
 
+def groups_of_sinks(connectors: pl.DataFrame, groups: pl.DataFrame, most: int) -> list[str]:
+    """Return the consumer groups of sinks, those with the highest lag first.
+
+    Args:
+        connectors: Rows of ``connectors``.
+        groups: Rows of ``group_status``: one that could not be read has the lag that is known.
+        most: How many.
+    """
+    of_sinks = groups.filter(pl.col("group").is_in(connectors["group"].drop_nulls().to_list()))
+    waiting = pl.max_horizontal("lag", "known_lag")
+    by_lag = of_sinks.sort(waiting, "group", descending=[True, False], nulls_last=True)
+    return by_lag["group"].head(most).to_list()
+
+
 def with_groups(connectors: pl.DataFrame, groups: pl.DataFrame, now: datetime) -> pl.DataFrame:
     """Add how late each sink's consumer group is, and how soon it loses data.
 

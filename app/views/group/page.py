@@ -14,38 +14,30 @@ from alerting.status.trend import LEAST_POINTS
 from alerting.tools.explain import explained
 from app.data import history_queries, present, queries, recent_samples
 from app.data.context import current
-from app.data.history import GROUP as GROUP_MEASURES
-from app.style.charts.heatmaps import heat_unit, heatmap
-from app.style.charts.lines import Line, columns_chart, duration_unit
+from app.style.charts.lines import duration_unit
 from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
 from app.ui import (
     components,
     group_list,
     incident_list,
     lag_levels,
-    line_colours,
     open_alerts,
     routes,
     seasons,
     tables,
 )
-from app.ui.advice import current_advice, forecast
+from app.ui.advice import current_advice
 from app.ui.changes import event_marks, page_events
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.incidents import DEADLINE_SHOWN
 from app.ui.tables import NEVER, Column
-from app.ui.time_axis import end_of, note_of, page_axis
+from app.ui.time_axis import page_axis
 from app.views.group import members, partition_table, view_model
+from app.views.group.arrangement import BALANCED, arranged
+from app.views.group.charts import Charts
 from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS, TOPIC_STATUS
-from lake.schemas.tables import CONNECTORS, GROUP_HISTORY, GROUP_OFFSETS, GROUPS, REBALANCES
+from lake.schemas.tables import CONNECTORS, GROUP_OFFSETS, GROUPS, REBALANCES
 from scaling.advice.model import Subject
-
-NEUTRAL_SECONDS = 60.0
-MEASURES = {measure.name: measure for measure in GROUP_MEASURES}
-DELAYS_LACK = (
-    "Gaps: a partition has waited for longer than it has been watched, so that nobody knows how "
-    "old its oldest message is."
-)
 
 view = current()
 with components.required("The group cannot be shown"):
@@ -217,7 +209,9 @@ if st.toggle("Why this status", key="group-why"):
 # On a phone columns lie below each other: what next comes before charts there.
 sides = st.columns([3, 2], gap="medium")
 left_side, right_side = reversed(sides) if view.is_phone else sides
-first_high, high = (100, 90) if view.is_phone else (180, 140)
+advice_pixels = 0
+with right_side, components.section("Advice"):
+    advice_pixels = current_advice.draw(view, Subject.GROUP, group)
 levels, short_retention = lag_levels.levels(objective, {}, ()), ""
 with components.guarded():
     read = row["topics"] or ()
@@ -236,117 +230,34 @@ with components.guarded():
         marks = event_marks.choose(
             page_events.of_group(view, group, row["topics"] or (), rebalances)
         )
-    axis = page_axis(view, history if history.first else partitions, marks, part=0.6)
+    charts = Charts(
+        view=view,
+        row=row,
+        history=history,
+        partitions=partitions,
+        usual=usual,
+        axis=page_axis(view, history if history.first else partitions, marks, part=0.6),
+        before=before,
+    )
+    parts = BALANCED
+    if not view.is_phone:
+        rows = partitions.frame.select("topic", "partition").n_unique()
+        parts = arranged(advice_pixels, rows)
     with left_side:
-        own = line_colours.of(view)([group])[group]
-        delays_lack = history.frame["lag"].count() > history.frame["time_lag_seconds"].count()
-        ends = end_of(view, history)
-        of_time_lag = (DELAYS_LACK if delays_lack else "", escape(thin(short_retention)), ends)
-        notes = {
-            "time-lag": " ".join(filter(None, of_time_lag)),
-            "lag": " ".join(filter(None, (seasons.unusual(view, group), ends))),
-        }
-        for name, key, column, alt in (
-            ("time lag", "time-lag", "time_lag_seconds", "Age"),
-            ("lag", "lag", "lag", "Number"),
-        ):
-            is_late = column == "time_lag_seconds"
-            if not is_late:
-                with components.heading("Lag", unit="messages waiting"):
-                    log = components.log_switch("group-lag-log")
-            with components.guarded():
-                components.chart(
-                    columns_chart(
-                        history.frame,
-                        [Line(column=column, name=name, colour=own)],
-                        axis=axis,
-                        palette=view.palette,
-                        step_seconds=history.step_seconds,
-                        durations=is_late,
-                        log=log,
-                        height=first_high if is_late else high,
-                        band=None
-                        if is_late
-                        else seasons.band(usual["lag_max"], view, least=1.0 if log else 0.0),
-                        ghost=seasons.ghost(
-                            *(view, before, GROUP_HISTORY, "group", group),
-                            measure=MEASURES[column],
-                        ),
-                        levels=levels if is_late else (),
-                    ),
-                    key=f"group-{key}",
-                    alt=f"{alt} of the messages that {group} has not read, over time",
-                    note=notes[key],
-                )
-        rows, total = view_model.heat_rows(partitions.frame)
-        # A delay longer than the collectors have watched is unknown: then the counts tell more.
-        by_time = not view_model.lacks_delays(rows)
-        with components.section(
-            "Time lag by partition" if by_time else "Lag by partition",
-            unit=heat_unit(rows["time_lag_seconds"], NEUTRAL_SECONDS) if by_time else "messages",
-            help_text="One row a partition: a stuck or hot one stands out. Blank is not known. "
-            f"Less than {duration(NEUTRAL_SECONDS)} of arrivals stays in neutral colours.",
-            is_folded=view.is_phone,
-        ):
-            if rows["lag"].null_count() == rows.height:
-                components.nothing("No lag of a partition is known in this range.")
-            else:
-                most = (
-                    f"{view_model.HEATMAP_ROWS} of {total} partitions: the highest lag."
-                    if total > view_model.HEATMAP_ROWS
-                    else None
-                )
-                components.chart(
-                    heatmap(
-                        rows,
-                        value="time_lag_seconds" if by_time else "lag",
-                        axis=axis,
-                        palette=view.palette,
-                        step_seconds=partitions.step_seconds,
-                        unit=None if by_time else "messages",
-                        neutral=NEUTRAL_SECONDS
-                        if by_time
-                        else view_model.neutral_lag(
-                            row["arrival_per_second"], row["partitions"] or 0, NEUTRAL_SECONDS
-                        ),
-                    ),
-                    key="group-heat",
-                    alt=f"Lag of each partition of {group} over time",
-                    note=" ".join(filter(None, (most, end_of(view, partitions)))),
-                )
-        with components.section(
-            "Arriving and consumed", unit="messages a second", is_folded=view.is_phone
-        ):
-            rates = history_queries.group_rates(view, group)
-            components.chart(
-                columns_chart(
-                    rates.frame,
-                    [
-                        Line(column="arrival_per_second", name="arriving"),
-                        Line(column="consumption_per_second", name="consumed"),
-                    ],
-                    axis=axis,
-                    palette=view.palette,
-                    step_seconds=rates.step_seconds,
-                    height=high,
-                    band=seasons.band(usual["arrival_per_second"], view),
-                    ghost=seasons.ghost(
-                        *(view, before, GROUP_HISTORY, "group", group),
-                        measure=MEASURES["arrival_per_second"],
-                    ),
-                ),
-                key="group-flow",
-                alt=f"Messages a second that arrive for {group} and that it consumes, over time",
-                note=note_of(view, rates),
-            )
-            seasons.draw_changes(view, "group", group)
+        with components.guarded():
+            charts.time_lag(log=log, levels=levels, note=escape(thin(short_retention)))
+        for part in parts.left:
+            charts.draw(part)
     with right_side:
-        with components.section("Advice"):
-            current_advice.draw(view, Subject.GROUP, group)
-        with components.section(
-            "Expected to arrive", unit="messages a second", is_folded=view.is_phone
-        ):
-            forecast.draw(view, "group", group)
+        for part in parts.right:
+            charts.draw(part)
+    for pair in parts.pairs:
+        beside = [st.container()] * 2 if view.is_phone else st.columns([3, 2], gap="medium")
+        for side, part in zip(beside, pair, strict=True):
+            with side:
+                charts.draw(part)
+    for part in parts.whole:
+        charts.draw(part)
 
 members.draw(view, row, samples, offsets, decided)
 members.draw_rebalances(view, group, rebalances)

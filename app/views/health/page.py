@@ -3,7 +3,6 @@
 import sys
 from importlib.metadata import version
 
-import plotly.graph_objects as go
 import polars as pl
 import streamlit as st
 
@@ -26,7 +25,6 @@ NAMED_SECTIONS = 3
 """Those that take longest: with the others they are two lines of names in half a narrow window."""
 _LEGEND_LINES = 2
 """Of their names: both charts begin at one height, and are equally high."""
-_HEIGHT = 150
 FAILED_AT = Column("last failure", "time", unknown=DASH, width=90)
 SAID = Column(
     "what was said",
@@ -114,17 +112,18 @@ elif collections is not None:
     axis = axis_from(view, since, part=0.5)  # type: ignore[arg-type]  # a time: Polars cannot say so
     # Up to the last whole minute: the figures then change once a minute, not at each refresh.
     ranged = collections.filter(pl.col("observed_at").is_between(axis.start, axis.end))
+    high = 100 if is_whole else 150
     polls = view_model.polls(ranged.filter(pl.col("source") == queries.KAFKA))
-    with st.expander("Polls over time") if is_whole else st.container():
+    with st.expander("Polls over time") if is_whole and view.is_phone else st.container():
         left, right = st.columns(2, gap="medium")
-        beside: go.Figure | None = None
+        # First, as a further line of its names makes it higher.
         with (
             right,
             components.section(
                 "How long sections take", unit="seconds", log_key="health-log"
             ) as log,
         ):
-            beside = series_chart(
+            durations = series_chart(
                 view_model.durations(ranged),
                 by="section",
                 value="duration_seconds",
@@ -135,10 +134,11 @@ elif collections is not None:
                 limit=NAMED_SECTIONS,
                 log=log,
                 legend_lines=_LEGEND_LINES,
-                height=_HEIGHT,
+                height=high,
             )
+            high = plot_height(durations)
             components.chart(
-                beside,
+                durations,
                 key="health-durations",
                 alt="Duration of each section's collection over time",
             )
@@ -160,7 +160,7 @@ elif collections is not None:
                     of_moments=True,
                     durations=True,
                     legend_lines=_LEGEND_LINES,
-                    height=_HEIGHT if beside is None else plot_height(beside),
+                    height=high,
                 ),
                 key="health-cadence",
                 alt="Seconds between polls over time",

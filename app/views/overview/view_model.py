@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import polars as pl
@@ -20,7 +21,8 @@ from app.ui.incident_list import badge_of, needs
 from app.ui.incidents import Incident
 from app.ui.symptoms import counted, symptoms_of
 
-LINKS_SHOWN = 4
+LINKS_SHOWN, CAUSES_NAMED = 4, 4
+"""Groups of one cause and word, and causes, that are named beside the rows at most."""
 LISTED, MOST = 4, 10
 """Causes that are seen at once: so many at the least, and what is to be acted on up to so many."""
 
@@ -71,8 +73,17 @@ def folded(rest: Sequence[Incident]) -> str:
     return f"{len(rest)} more: {', '.join(parts)}"
 
 
-def without_row(found: Sequence[Incident], groups: pl.DataFrame) -> list[tuple[str, str]]:
-    """Return the groups that the sentence counts and no row is about, each with a clause on why.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unlisted:
+    """A group that the sentence of the Overview counts and no row is about."""
+
+    group: str
+    word: str  # what it is: ``stopped``
+    why: str  # why it has no row
+
+
+def without_row(found: Sequence[Incident], groups: pl.DataFrame) -> list[Unlisted]:
+    """Return the groups that the sentence counts and no row is about, the worst first.
 
     Args:
         found: What needs somebody: the rows, folded ones too.
@@ -87,35 +98,54 @@ def without_row(found: Sequence[Incident], groups: pl.DataFrame) -> list[tuple[s
     }
     rows = groups.select("group", "status", may_pass().alias("may_pass")).sort("group")
     return [
-        (group, f"{word}, {_without(under.get(group), passes=passes)}")
+        Unlisted(group=group, word=word, why=_without(under.get(group), passes=passes))
         for status, word in _NAMED
         for group, passes in rows.filter(status=status.value).select("group", "may_pass").rows()
         if group not in has_row
     ]
 
 
-def counted_above(beside: Sequence[tuple[str, str]]) -> list[str | Target]:
-    """Return the sentence about groups that have no row, with links to them.
+def counted_above(beside: Sequence[Unlisted]) -> list[str | Target]:
+    """Return sentences about groups that have no row, one a cause, with links to them.
 
     Args:
         beside: What ``without_row`` returned; one at the least.
     """
-    clauses: list[list[str | Target]] = [
-        [Target(label=group, page=routes.GROUP, parameters={"group": group}), f" {thin(why)}"]
-        for group, why in beside[:LINKS_SHOWN]
-    ]
-    if (more := len(beside) - LINKS_SHOWN) > 0:
-        clauses.append([Target(label=f"{more} more", page=routes.GROUPS, parameters={})])
-    said: list[str | Target] = ["Counted above, without a row: "]
-    for number, clause in enumerate(clauses):
-        said += [*(["; "] if number else []), *clause]
-    return [*said, "."]
+    causes = list(dict.fromkeys(one.why for one in beside))
+    said: list[str | Target] = []
+    for why in causes[:CAUSES_NAMED]:
+        said += [f"{' ' if said else ''}{thin(why)}: "]
+        of_cause = [one for one in beside if one.why == why]
+        for number, word in enumerate(dict.fromkeys(one.word for one in of_cause)):
+            names = [one.group for one in of_cause if one.word == word]
+            said += [*(["; "] if number else []), *_linked(names), f" {word}"]
+        said.append(".")
+    if rest := sum(one.why in causes[CAUSES_NAMED:] for one in beside):
+        said += [" And ", _more(rest), "."]
+    return said
+
+
+def _linked(names: Sequence[str]) -> list[str | Target]:
+    """Return names of groups as links: ``a, b and c``; long lists end with ``and 3 more``."""
+    shown = names if len(names) <= LINKS_SHOWN else names[: LINKS_SHOWN - 1]
+    links = [Target(label=name, page=routes.GROUP, parameters={"group": name}) for name in shown]
+    if more := len(names) - len(shown):
+        links.append(_more(more))
+    said: list[str | Target] = []
+    for place, link in enumerate(links):
+        between = " and " if place == len(links) - 1 else ", "
+        said += [*([between] if place else []), link]
+    return said
+
+
+def _more(number: int) -> Target:
+    return Target(label=f"{number} more", page=routes.GROUPS, parameters={})
 
 
 def _without(cause: str | None, *, passes: bool) -> str:
     if cause is not None:
-        return f"under {cause}"
-    return "no alert until it lasts" if passes else "no alert"
+        return f"Under {cause}"
+    return "No alert until it lasts" if passes else "No alert"
 
 
 _NAMED = (

@@ -50,6 +50,10 @@ def test_normal_noise_is_not_painted_red() -> None:
     assert heat([1.0, 90.0]).data[0].zmax == 90.0
 
 
+def test_the_scale_of_a_heatmap_takes_no_height_from_its_rows() -> None:
+    assert heat([1.0]).data[0].colorbar.yref == "container"
+
+
 def test_the_scale_of_a_heatmap_has_the_unit_that_stands_in_its_heading() -> None:
     late = pl.Series([1.0, None, 600.0])
     assert heat_unit(late, 60.0) == "minutes"

@@ -47,6 +47,20 @@ def since(found: pl.DataFrame, *alerts: dict[str, Any]) -> dict[str, str | None]
     return dict(with_since.select("connector", "since").iter_rows())
 
 
+def test_groups_of_sinks_are_those_with_the_highest_lag_first() -> None:
+    found = connectors(a={}, b={}, c={}, source={"group": None}, gone={})
+    groups = statuses(
+        {"group": "connect-a", "lag": 5},
+        {"group": "connect-b", "lag": None, "known_lag": 90},
+        {"group": "connect-c", "lag": None},
+        {"group": "payments", "lag": 1000},
+    )
+    named = ["connect-b", "connect-a", "connect-c"]
+    assert view_model.groups_of_sinks(found, groups, 5) == named
+    assert view_model.groups_of_sinks(found, groups, 2) == named[:2]
+    assert view_model.groups_of_sinks(found, groups.clear(), 5) == []
+
+
 @pytest.mark.parametrize(
     ("alerts", "said"),
     [

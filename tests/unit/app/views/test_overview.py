@@ -297,30 +297,63 @@ def test_each_group_that_is_counted_has_a_row_or_is_named_beside_them() -> None:
         {"group": "wave", "status": "FALLING_BEHIND", "is_lasting": False},
         {"group": "fine"},
     )
-    assert overview_view_model.without_row(found, groups) == [
-        ("follows", "stalled, under Broker 2 is missing"),
-        ("quiet", "stalled, no alert"),
-        ("slow", "falling behind, no alert"),
-        ("wave", "falling behind, no alert until it lasts"),
-        ("odd", "unknown, no alert"),
+    unlisted = overview_view_model.without_row(found, groups)
+    assert [(one.group, one.word, one.why) for one in unlisted] == [
+        ("follows", "stalled", "Under Broker 2 is missing"),
+        ("quiet", "stalled", "No alert"),
+        ("slow", "falling behind", "No alert"),
+        ("wave", "falling behind", "No alert until it lasts"),
+        ("odd", "unknown", "No alert"),
     ]
     assert overview_view_model.without_row(found, statuses({"group": "fine"})) == []
 
 
-def test_who_has_no_row_is_named_in_a_sentence_with_links() -> None:
-    def said(*beside: tuple[str, str]) -> str:
-        parts = overview_view_model.counted_above(beside)
-        return "".join(
-            part if isinstance(part, str) else f"[{part.label}]({part.page})" for part in parts
-        )
+BROKER = "Under Broker 2 is missing"
 
-    assert said(("a", "stopped, no alert")) == (
-        "Counted above, without a row: [a](group) stopped, no alert."
+
+@pytest.mark.parametrize(
+    ("beside", "expected"),
+    [
+        pytest.param([("a", "stopped", "No alert")], "No alert: [a](group) stopped.", id="one"),
+        pytest.param(
+            [
+                *((name, "stopped", BROKER) for name in "ab"),
+                ("e", "falling behind", "No alert until it lasts"),
+                *((name, "unknown", BROKER) for name in "cd"),
+            ],
+            "Under Broker 2 is missing: [a](group) and [b](group) stopped; [c](group) and "
+            "[d](group) unknown. No alert until it lasts: [e](group) falling behind.",
+            id="one sentence a cause, one clause a word",
+        ),
+        pytest.param(
+            [(name, "stalled", "No alert") for name in "abcd"],
+            "No alert: [a](group), [b](group), [c](group) and [d](group) stalled.",
+            id="a list that has room",
+        ),
+        pytest.param(
+            [(name, "stalled", "No alert") for name in "abcdef"],
+            "No alert: [a](group), [b](group), [c](group) and [3 more](groups) stalled.",
+            id="a long list",
+        ),
+        pytest.param(
+            [(name, "stalled", f"Under {name}") for name in "abcdef"],
+            "Under a: [a](group) stalled. Under b: [b](group) stalled. "
+            "Under c: [c](group) stalled. Under d: [d](group) stalled. And [2 more](groups).",
+            id="many causes",
+        ),
+    ],
+)
+def test_who_has_no_row_is_named_by_cause_with_links(
+    beside: list[tuple[str, str, str]], expected: str
+) -> None:
+    parts = overview_view_model.counted_above(
+        [
+            overview_view_model.Unlisted(group=group, word=word, why=why)
+            for group, word, why in beside
+        ]
     )
-    assert said(*((name, "stalled") for name in "abcdef")) == (
-        "Counted above, without a row: [a](group) stalled; [b](group) stalled; "
-        "[c](group) stalled; [d](group) stalled; [2 more](groups)."
-    )
+    said = [part if isinstance(part, str) else f"[{part.label}]({part.page})" for part in parts]
+    assert "".join(said) == expected
 
 
 def test_how_much_lag_has_grown_until_now() -> None:
