@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
 import polars as pl
@@ -33,6 +34,7 @@ from app.ui.incidents import (
     Incident,
     is_mending,
     last_end,
+    loses_first,
     losing,
     mended_at,
     never_fired,
@@ -157,27 +159,38 @@ def is_far(at: datetime | None, now: datetime) -> bool:
     return at is not None and at - now > timedelta(seconds=NEAR_SECONDS)
 
 
-def loss(one: Incident, now: datetime) -> str:
-    """Say how soon an incident loses data; nothing where that is not known, or far away."""
-    return LOSES_NOW if losing(one) else deadline(moment(one.cause.deadline), now)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossAhead:
+    """What is said of the data that an incident loses first; no words: nothing.
+
+    Attributes:
+        words: How soon.
+        who: The group that loses it, where the cause is about something else.
+        is_far: Whether that is further away than what rules call near.
+    """
+
+    words: str = ""
+    who: str = ""
+    is_far: bool = False
 
 
-def loser(one: Incident) -> str:
-    """Return the group that loses data first, where the cause is about something else."""
-    if {"group", "name"} & one.cause.labels.keys():
-        return ""
-    found = losing(one) or [each for each in one.symptoms if each.deadline is not None]
-    of_groups = [each for each in found if "group" in each.labels]
-    first = min(of_groups, key=lambda each: each.deadline or 0.0, default=None)
-    return "" if first is None else first.labels["group"]
+def loss_ahead(one: Incident, now: datetime) -> LossAhead:
+    """Return what is said of an incident's first loss; nothing of what is not known, or far off."""
+    first = loses_first(one)
+    who = "" if first is one.cause else first.labels["group"]
+    if losing(one):
+        return LossAhead(words=LOSES_NOW, who=who)
+    at = moment(first.deadline)
+    words = deadline(at, now)
+    return LossAhead(words=words, who=who, is_far=is_far(at, now)) if words else LossAhead()
 
 
 def ahead(one: Incident, now: datetime) -> str:
     """Say in a sentence who loses data how soon; nothing where that is not known, or far away."""
-    left, who = loss(one, now), loser(one)
-    if left == LOSES_NOW:
-        return f"{who or 'It'} {left}."
-    return f"At the present rates {who or 'it'} {left}." if left else ""
+    loss = loss_ahead(one, now)
+    if loss.words == LOSES_NOW:
+        return f"{loss.who or 'It'} {loss.words}."
+    return f"At the present rates {loss.who or 'it'} {loss.words}." if loss.words else ""
 
 
 def items(
@@ -223,13 +236,12 @@ def items(
         interval = 0.0 if one.is_recovering else view.evaluated_every_seconds
         seen = "" if lead.state is State.RESOLVED else last_seen(at, view.now, view.zone, interval)
         # A deadline is of what is so now.
-        until = loss(one, view.now) if goes_on and not seen else ""
-        who = loser(one)
+        loss = loss_ahead(one, view.now) if goes_on and not seen else LossAhead()
         notes = [
             text
             for text, is_so in (
                 (seen, goes_on),
-                (f"group {who}", bool(until and who and who != lead.labels.get("group"))),
+                (f"group {loss.who}", loss.who not in ("", lead.labels.get("group"))),
                 (f"{SEVERITY_BADGE_STYLES[cause.severity].word} if it lasts", one.is_pending),
                 (_after(one), goes_on),
                 (f"in {view.place(cluster)}", cluster != view.cluster),
@@ -248,8 +260,8 @@ def items(
                 when=span(one, view),
                 why=why,
                 note=", ".join(notes),
-                until=until,
-                is_far=not losing(one) and is_far(moment(cause.deadline), view.now),
+                until=loss.words,
+                is_far=loss.is_far,
                 # What to do about it was to be done while it lasted.
                 step=lead.step if goes_on else "",
                 link=target,

@@ -240,6 +240,23 @@ def losing(one: Incident) -> list[Alert]:
     ]
 
 
+def loses_first(one: Incident) -> Alert:
+    """Return the alert of an incident that tells of its first loss, now or at its deadline.
+
+    Where the cause is about no group and no dead letters, that is of the group that loses first.
+    What is over, or recovers, loses nothing.
+    """
+    if {"group", "name"} & one.cause.labels.keys():
+        return one.cause
+    found = losing(one) or [
+        each
+        for each in one.symptoms
+        if each.deadline is not None and each.state is not State.RESOLVED and not each.is_recovering
+    ]
+    of_groups = [each for each in found if "group" in each.labels]
+    return min(of_groups, key=lambda each: each.deadline or 0.0, default=one.cause)
+
+
 def in_order(found: Iterable[Incident], now: datetime) -> list[Incident]:
     """Return what is open in the order of lists: what somebody is to act on first.
 
@@ -266,7 +283,8 @@ def _loss(one: Incident, now: datetime) -> tuple[int, float]:
     """Rank what is lost now, what will be in how long, and the rest."""
     if losing(one):
         return 0, 0.0
-    left = math.inf if one.cause.deadline is None else one.cause.deadline - now.timestamp()
+    at = loses_first(one).deadline
+    left = math.inf if at is None else at - now.timestamp()
     # As it is written: rows do not change places with each poll.
     return (1, in_steps(left)) if left <= DEADLINE_SHOWN.total_seconds() else (2, 0.0)
 
@@ -279,18 +297,20 @@ def of_rows(rows: pl.DataFrame) -> list[Incident]:
 def with_rows(found: Iterable[Incident], rows: pl.DataFrame) -> list[Incident]:
     """Return incidents with what rows of ``open_alerts`` know beside alerts.
 
-    That is the deadline of the group or topic that a cause is about.
+    That are the deadlines of the groups and topics that alerts are about.
     """
-    known = {_id_of(row): row for row in rows.iter_rows(named=True)}
-    with_known = []
-    for one in found:
-        row = known.get(one.cause.id)
-        if row is not None:
-            at = row["deadline_at"]
-            cause = replace(one.cause, deadline=None if at is None else at.timestamp())
-            one = replace(one, cause=cause)
-        with_known.append(one)
-    return with_known
+    known = {_id_of(row): row["deadline_at"] for row in rows.iter_rows(named=True)}
+
+    def dated(alert: Alert) -> Alert:
+        if alert.id not in known:
+            return alert
+        at = known[alert.id]
+        return replace(alert, deadline=None if at is None else at.timestamp())
+
+    return [
+        replace(one, cause=dated(one.cause), symptoms=tuple(map(dated, one.symptoms)))
+        for one in found
+    ]
 
 
 def _id_of(row: Mapping[str, Any]) -> str:
