@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from alerting.rules.lifecycle import SETTLE_SECONDS, Alert, State
 from alerting.rules.model import SEVERITIES, worst
+from alerting.rules.no_longer_so import without_past_causes, without_worked_off
 from alerting.status.descriptions import WAIT_STEP
 
 OVER_STEP = "It is over; wait until its symptoms have ended."
@@ -33,8 +34,10 @@ def as_listed(alerts: Iterable[Alert]) -> list[Alert]:
       wait, its step is that of what is about to be lost.
     - A row is pending only if all of it is.
     - What is over is named by what it was, and as severe as it was.
+    - What another alert of the same trouble shows not to be so any more recovers at once.
     """
     listed = [as_it_was(one) if one.state is State.RESOLVED else one for one in alerts]
+    listed = without_worked_off(listed)
     newest = _newest(listed)
     leading: dict[tuple[str, str], list[Alert]] = {}
     for alert in listed:
@@ -44,9 +47,13 @@ def as_listed(alerts: Iterable[Alert]) -> list[Alert]:
         found.sort(key=_strength)
     listed = [_apart(_led(alert, leading.get(_group(alert), ())), newest) for alert in listed]
     newest = _newest(listed)
+    causes_of = {one.id: _causes(one, newest) for one in listed if one.state is not State.RESOLVED}
+    root_of = {one.id: [one.fingerprint, *causes_of.get(one.id, ())][-1] for one in listed}
+    listed = without_past_causes(listed, root_of, newest)
+    newest = _newest(listed)
     symptoms: dict[str, list[Alert]] = {}
     for alert in listed:
-        for cause in _causes(alert, newest) if alert.state is not State.RESOLVED else ():
+        for cause in causes_of.get(alert.id, ()):
             symptoms.setdefault(cause, []).append(alert)
     return [
         _with_symptoms(alert, symptoms[alert.fingerprint])

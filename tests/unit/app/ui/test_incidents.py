@@ -369,6 +369,23 @@ def test_once_a_cause_is_over_its_worst_symptom_that_goes_on_leads(
     assert (f"after “cause” ({ends})" in row.note) == (first != "cause")
 
 
+def test_a_row_tells_what_is_so_now_from_the_poll_on_that_found_it(view: View) -> None:
+    """Given what was so at the poll before and fires on, then the row is not about that."""
+    frame = replace(view, now=NOW)
+    group = {"labels": {"cluster": "c", "group": "g"}}
+    mends = alert("g is catching up", 1000.0, check="stopped", status="CATCHING_UP", **group)
+    near = {"check": "data_loss_deadline", "deadline": 5000.0, "step": "Raise it.", **group}
+    loss = alert("g loses data soon", 1500.0, last_true_at=1990.0, **URGENT, **near)
+    (row,) = items(incidents([mends, loss]), frame)
+    assert row.badge is not None
+    assert (row.what, row.badge.word, row.until) == ("g is catching up", "catching up", "")
+    assert row.step != "Raise it."
+    broker = alert("Broker 2", 1000.0, check="broker_missing", last_true_at=1990.0, **URGENT)
+    late = alert("h falls behind", 1100.0, inhibited_by="Broker 2")
+    (row,) = items(incidents([broker, late]), frame)
+    assert (row.what, row.note) == ("h falls behind", "after “Broker 2” (recovering), in c")
+
+
 def test_what_recovers_says_what_it_said() -> None:
     (found,) = incidents([alert("cause", 100.0, recovering_since=200.0, detail="2 are left.")])
     assert in_past(found).cause.detail == "It said: 2 are left."
