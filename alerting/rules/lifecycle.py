@@ -7,7 +7,7 @@ flaps: each time it must stay untrue for twice as long before it is resolved aga
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated
@@ -93,6 +93,8 @@ class Alert:
             keeps it; None: it is true, or has not been untrue for long enough.
         inhibited_by: Fingerprint of the cause that inhibits it; None: it stands for itself.
         inhibited_until: Until when it is inhibited although its cause is gone.
+        followed: Fingerprint of the cause that it followed from and has outlived: it is notified on
+            its own, and is told as a symptom of that all the same.
         deadline: When messages are deleted, as it was known last; None: never known.
         before_mending: What it said before what it fired for was mended; None: it is not.
         worst: What it said at its worst: ``detail`` is of the last evaluation.
@@ -115,6 +117,7 @@ class Alert:
     flaps: int = 0
     inhibited_by: str | None = None
     inhibited_until: Moment | None = None
+    followed: str | None = None
     value: float | None = None
     status: str | None = None
     what: str = ""
@@ -173,12 +176,17 @@ def advance(
             machine's clock, so that every instance gives an alert the same times.
 
     Returns:
-        The alerts after it; those resolved more than an hour ago are left out.
+        The alerts after it; those resolved more than an hour ago are left out, but for what goes on
+        and is told with them.
     """
     found = {finding.fingerprint: finding for finding in evaluation.findings}
     after: dict[str, Alert] = {}
+    is_left = _is_left(alerts.values())
     for fingerprint, alert in alerts.items():
         if fingerprint in found:
+            continue
+        if alert.state is State.RESOLVED and (_is_recent(alert, now) or is_left(alert)):
+            after[fingerprint] = alert
             continue
         kept = _unseen(alert, alerts.get(alert.inhibited_by or ""), evaluation, now)
         if kept is not None:
@@ -196,7 +204,7 @@ def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
     rule, seen = finding.rule, finding.observation
     flaps = 0
     if alert is None or not goes_on(alert, now):
-        if alert is not None and alert.state is State.RESOLVED and alert.fired_at is not None:
+        if alert is not None and alert.fired_at is not None and _is_recent(alert, now):
             flaps = alert.flaps + 1
         alert = Alert(
             fingerprint=finding.fingerprint,
@@ -234,6 +242,31 @@ def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
         before_mending=_told(alert, now) if seen.stands else None,
         worst=_worst(alert.worst, finding, now),
     )
+
+
+def _is_recent(alert: Alert, now: float) -> bool:
+    """Return whether an alert was resolved a short while ago."""
+    return alert.resolved_at is not None and now - alert.resolved_at <= FLAP_SECONDS
+
+
+def _is_left(alerts: Iterable[Alert]) -> Callable[[Alert], bool]:
+    """Return what tells whether something goes on that followed from what is over.
+
+    Or that is about its group, and overlapped with it: pages fold the two.
+    """
+    going_on = [one for one in alerts if one.state is not State.RESOLVED]
+    followed = {one.followed or one.inhibited_by for one in going_on}
+    began: dict[str, float] = {}
+    for one in going_on:
+        if group := one.labels.get("group"):
+            began[group] = min(one.began_at, began.get(group, LAST_MOMENT))
+
+    def is_left(alert: Alert) -> bool:
+        ended = alert.resolved_at or alert.last_true_at
+        since = began.get(alert.labels.get("group", ""), LAST_MOMENT)
+        return alert.fingerprint in followed or since <= ended + SETTLE_SECONDS
+
+    return is_left
 
 
 def goes_on(alert: Alert, now: float) -> bool:
@@ -276,8 +309,7 @@ def _unseen(alert: Alert, cause: Alert | None, evaluation: Evaluation, now: floa
     A symptom of a cause that fired is kept with it, though it was over before it fired itself.
     """
     if alert.state is State.RESOLVED:
-        resolved_at = alert.resolved_at or alert.last_true_at
-        return alert if now - resolved_at <= FLAP_SECONDS else None
+        return None
     if evaluation.is_unknown(alert.check, alert.labels, alert.last_true_at):
         # What is not known is neither true nor untrue.
         return alert if alert.no_data_since else replace(alert, no_data_since=now)
@@ -309,7 +341,10 @@ def _with_cause(alert: Alert, cause: str | None, alerts: Alerts, now: float) -> 
         return replace(alert, inhibited_until=now + SETTLE_SECONDS)
     if now < alert.inhibited_until or alert.last_true_at < now:
         return alert  # what only fires on because its rule keeps it is no news
-    return replace(alert, inhibited_by=None, inhibited_until=None)
+    # A cause that never fired is forgotten: nothing followed from it.
+    has_fired = before is not None and before.fired_at is not None
+    followed = alert.inhibited_by if has_fired else alert.followed
+    return replace(alert, inhibited_by=None, inhibited_until=None, followed=followed)
 
 
 def active(alerts: Iterable[Alert]) -> list[Alert]:

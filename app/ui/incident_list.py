@@ -285,11 +285,14 @@ def badge_of(one: Incident) -> BadgeStyle:
 
 
 def _after(one: Incident) -> str:
-    """Say of a row whose cause is over what its cause was; nothing where it goes on."""
+    """Say of a row whose cause is over what its cause was; nothing where it goes on.
+
+    Nor where two rules say the same: then it goes on, less or more severe.
+    """
     cause = one.cause
     if one.lead is not cause:
         ends = RECOVERING.word if cause.is_recovering else "over"
-        return f"after “{thin(cause.what)}” ({ends})"
+        return "" if one.lead.what == cause.what else f"after “{thin(cause.what)}” ({ends})"
     return OVER if cause.state is State.RESOLVED else ""
 
 
