@@ -236,6 +236,7 @@ def _alert_row(
         or deleted_at.get((labels.get("source"), labels.get("name"))),
         "inhibited_by": alert.inhibited_by,
         "runbook": alert.runbook or None,
+        "flaps": alert.flaps,
     }
 
 

@@ -28,8 +28,8 @@ from app.ui.alert_list import (
     severity_style,
 )
 from app.ui.browser.items import Item, Target
+from app.ui.incident_order import DEADLINE_SHOWN
 from app.ui.incidents import (
-    DEADLINE_SHOWN,
     LOSES_DATA,
     Incident,
     is_mending,
@@ -248,7 +248,7 @@ def items(
                 (f"{by.author} looks after it" if by else "", by is not None),
                 ("silenced", cause.id in silenced),
                 ("no data", lead.no_data_since is not None),
-                ("came back " + count(cause.flaps, "time"), cause.flaps > 0),
+                (_came_back(one, view), cause.flaps > 0),
             )
             if is_so and text
         ]
@@ -284,6 +284,14 @@ def badge_of(one: Incident) -> BadgeStyle:
     return badge_style(one.weight, one.lead.state, recovers=one.is_recovering)
 
 
+def _came_back(one: Incident, view: View) -> str:
+    """Say how often a cause came back; of what is over, also when it was first there."""
+    came = f"came back {count(one.cause.flaps, 'time')}"
+    if one.ended_at is None or not one.earlier:
+        return came
+    return f"{came}, first at {clock(moment(one.began_at), view.zone, now=view.now)}"
+
+
 def _after(one: Incident) -> str:
     """Say of a row whose cause is over what its cause was; nothing where it goes on.
 
@@ -309,7 +317,8 @@ def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:
     rows = []
     for one in found:
         cause = one.cause
-        rows += _bars(cause.what, [cause], mended_at(cause), now)
+        for each in (*one.earlier, cause):
+            rows += _bars(cause.what, [each], mended_at(each), now)
         if fired := [each for each in symptoms_of(one) if not never_fired(each)]:
             label = f"  ↳ {numbered(one)} of {cause.what}"
             rows += _bars(label, fired, last_end(fired), now)

@@ -5,23 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import polars as pl
 
-from alerting.rules.folding import as_listed
+from alerting.checks.registry import CHECKS
+from alerting.rules.folding import as_it_was, as_listed
 from alerting.rules.inhibition import EARLIER_SECONDS
-from alerting.rules.lifecycle import LAST_MOMENT, SETTLE_SECONDS, Alert, State, alert_id
+from alerting.rules.lifecycle import (
+    FLAP_SECONDS,
+    LAST_MOMENT,
+    SETTLE_SECONDS,
+    Alert,
+    State,
+    alert_id,
+)
 from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.model import Status
-from alerting.status.phrases import in_steps
+from app.ui.comebacks import came_back_as
 
 LOSES_DATA = "losing_data"
 """The check of a group whose unread messages retention deletes."""
-
-DEADLINE_SHOWN = timedelta(days=7)
-"""Later than that nobody acts on, and rates will have changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +34,26 @@ class Incident:
     """A cause, and what followed from it, in order of time.
 
     Attributes:
+        cause: What is wrong; of what came back, the last time.
+        symptoms: What followed, each time.
+        earlier: The times before, in their order: each was over a short while before the next.
         is_source_stopped: Whether it cannot be true now, since all that may make it so is stopped.
     """
 
     cause: Alert
     symptoms: tuple[Alert, ...] = ()
+    earlier: tuple[Alert, ...] = ()
     is_source_stopped: bool = False
+
+    @property
+    def alerts(self) -> tuple[Alert, ...]:
+        """All that belongs to it."""
+        return (*self.earlier, self.cause, *self.symptoms)
+
+    @property
+    def began_at(self) -> float:
+        """When its cause began, the first time."""
+        return min(one.began_at for one in (*self.earlier, self.cause))
 
     @property
     def is_pending(self) -> bool:
@@ -105,7 +124,7 @@ class Incident:
     def overlaps(self, since: float, until: float) -> bool:
         """Whether it was open at some moment between two, in Unix seconds."""
         ended = self.ended_at
-        return self.cause.began_at < until and (ended is None or ended >= since)
+        return self.began_at < until and (ended is None or ended >= since)
 
     @property
     def outlived_at(self) -> float | None:
@@ -167,9 +186,22 @@ def never_fired(alert: Alert) -> bool:
     return alert.fired_at is None and alert.state is not State.FIRING
 
 
-def is_before(cause: Alert, symptom: Alert) -> bool:
-    """Return whether a symptom began clearly before its cause."""
-    return symptom.began_at < cause.began_at - EARLIER_SECONDS
+def worst_time(one: Incident) -> Alert:
+    """Return the cause of an incident as it was at its worst, of all times that it was there."""
+    cause = as_it_was(one.cause)
+    worst = cause
+    for each in map(as_it_was, one.earlier):
+        if each.worst is None or worst.worst is None:
+            continue
+        value, most = each.worst.value, worst.worst.value
+        if value > most if CHECKS[cause.check].bad == "above" else value < most:
+            worst = each
+    return worst
+
+
+def is_before(one: Incident, symptom: Alert) -> bool:
+    """Return whether a symptom of an incident began clearly before its cause."""
+    return symptom.began_at < one.began_at - EARLIER_SECONDS
 
 
 def between(
@@ -191,8 +223,15 @@ def between(
     while asked:
         known |= {one.id: one for times in asked for one in alerts_of(*times)}
         found = [one for one in incidents(known.values()) if one.overlaps(since, until)]
-        begins = [each.began_at for one in found for each in (one.cause, *one.symptoms)]
-        ends = [LAST_MOMENT if one.ended_at is None else one.ended_at for one in found]
+        # What flaps was there a while before, and what is over may come back as long after.
+        begins = [
+            each.began_at - (FLAP_SECONDS if each.flaps else 0.0)
+            for one in found
+            for each in one.alerts
+        ]
+        ends = [
+            LAST_MOMENT if one.ended_at is None else one.ended_at + FLAP_SECONDS for one in found
+        ]
         begin, end = min([first, *begins]), max([last, *ends])
         beside = ((begin, first), (last, end))
         first, last, asked = begin, end, [times for times in beside if times[0] < times[1]]
@@ -212,20 +251,27 @@ def _grouped(alerts: Sequence[Alert]) -> list[Incident]:
     known: dict[str, list[Alert]] = {}
     for alert in alerts:
         known.setdefault(alert.fingerprint, []).append(alert)
+    root_of = {alert.id: _root(alert, known) for alert in alerts}
+    roots = [alert for alert in alerts if root_of[alert.id] is alert]
+    last_of = came_back_as(roots)
     symptoms: dict[str, list[Alert]] = {}
-    for alert in alerts:
-        root = _root(alert, known)
+    earlier: dict[str, list[Alert]] = {}
+    for alert in sorted(alerts, key=lambda one: one.began_at):
+        root = root_of[alert.id]
+        last = last_of.get(root.id, root)
         if root is not alert:
-            symptoms.setdefault(root.id, []).append(alert)
-    followed = {one.id for found in symptoms.values() for one in found}
+            symptoms.setdefault(last.id, []).append(alert)
+        elif last is not alert:
+            earlier.setdefault(last.id, []).append(alert)
     return sorted(
         (
             Incident(
                 cause=alert,
-                symptoms=tuple(sorted(symptoms.get(alert.id, ()), key=lambda one: one.began_at)),
+                symptoms=tuple(symptoms.get(alert.id, ())),
+                earlier=tuple(earlier.get(alert.id, ())),
             )
-            for alert in alerts
-            if alert.id not in followed
+            for alert in roots
+            if alert.id not in last_of
         ),
         key=lambda one: (-one.cause.began_at, one.cause.fingerprint),
     )
@@ -255,38 +301,6 @@ def loses_first(one: Incident) -> Alert:
     ]
     of_groups = [each for each in found if "group" in each.labels]
     return min(of_groups, key=lambda each: each.deadline or 0.0, default=one.cause)
-
-
-def in_order(found: Iterable[Incident], now: datetime) -> list[Incident]:
-    """Return what is open in the order of lists: what somebody is to act on first.
-
-    What recovers comes after all that fires, and what is pending last; among these the worst comes
-    first. Among its like comes first a missing broker, after which one more fault may stop all;
-    then what is lost now, then the nearest deadline, then what has none, and of these the newest.
-    """
-    return sorted(found, key=lambda one: _urgency(one, now))
-
-
-def _urgency(one: Incident, now: datetime) -> tuple[int, int, bool, int, float, float, str]:
-    lead = one.lead
-    return (
-        2 if one.is_pending else 1 if one.is_recovering else 0,
-        SEVERITIES.index(one.weight),
-        lead.check != "broker_missing",
-        *_loss(one, now),
-        -lead.began_at,
-        lead.fingerprint,
-    )
-
-
-def _loss(one: Incident, now: datetime) -> tuple[int, float]:
-    """Rank what is lost now, what will be in how long, and the rest."""
-    if losing(one):
-        return 0, 0.0
-    at = loses_first(one).deadline
-    left = math.inf if at is None else at - now.timestamp()
-    # As it is written: rows do not change places with each poll.
-    return (1, in_steps(left)) if left <= DEADLINE_SHOWN.total_seconds() else (2, 0.0)
 
 
 def of_rows(rows: pl.DataFrame) -> list[Incident]:
@@ -336,6 +350,7 @@ def alert_of(row: Mapping[str, Any]) -> Alert:
         began_before=bool(row["since_at_least"]),
         deadline=known["deadline_at"],
         runbook=row["runbook"] or "",
+        flaps=row["flaps"] or 0,
     )
 
 

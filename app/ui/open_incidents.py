@@ -18,7 +18,8 @@ from app.ui import components, dead_letter_sources, group_list
 from app.ui.advice import current_advice
 from app.ui.alert_list import as_said
 from app.ui.dead_letter_sources import Source
-from app.ui.incidents import Incident, in_order, with_rows
+from app.ui.incident_order import in_order
+from app.ui.incidents import Incident, with_rows
 from app.ui.tables import NEVER
 from lake.schemas.current import GROUP_STATUS, RECENT_CHANGES
 

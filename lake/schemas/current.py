@@ -226,6 +226,7 @@ OPEN_ALERTS = _current(
     deadline_at="timestamp",  # when messages will be deleted, where that is known
     inhibited_by="string",  # fingerprint of its cause; null: it stands for itself
     runbook="string",
+    flaps="long",  # how often it came back, each time within an hour
 )
 """Alerts that are pending or firing, each with its cause, as lists show them."""
 

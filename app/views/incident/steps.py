@@ -42,13 +42,49 @@ def of_incident(
         acknowledged: Acknowledgements by alert.
     """
     cause = incident.cause
-    began = moment_of(cause.began_at)
     changes = list(changes)
-    told = [one for one in changes if is_begin(incident, one.what, one.at)]
-    with_it = [f"{one.detail[0].upper()}{one.detail[1:]}." for one in told if one.detail]
+    told = [
+        one
+        for one in changes
+        if any(is_begin(each, one.what, one.at) for each in (*incident.earlier, cause))
+    ]
+    with_it = [
+        f"{one.detail[0].upper()}{one.detail[1:]}."
+        for one in told
+        if one.detail and is_begin(cause, one.what, one.at)
+    ]
     # How bad it was is of its end, or of now: nobody knew it when it began.
     detail = " ".join(filter(None, (cause.cause, *with_it)))
-    found = [Step(at=began, kind="cause", what=cause.what, detail=detail)]
+    found = [step for one in incident.earlier for step in _of_cause(one, one.cause)]
+    found += _of_cause(cause, detail)
+    found += [
+        Step(
+            at=moment_of(said.at),
+            kind="person",
+            what=f"{said.author} looks after it",
+            detail=said.comment,
+        )
+        for alert in incident.alerts
+        if (said := acknowledged.get(alert.id)) is not None
+    ]
+    for alike in symptoms_together(incident):
+        found += _of_symptoms(alike)
+    found += [
+        Step(
+            at=one.at,
+            kind="deploy" if one.sort is Sort.DEPLOYS else "change",
+            what=one.what,
+            detail=one.detail,
+        )
+        for one in changes
+        if one not in told
+    ]
+    return sorted(found, key=lambda step: (step.at, step.kind))
+
+
+def _of_cause(cause: Alert, detail: str) -> list[Step]:
+    """Return what happened to a cause, one time that it was there."""
+    found = [Step(at=moment_of(cause.began_at), kind="cause", what=cause.what, detail=detail)]
     fired, ended = moment(cause.fired_at), moment(cause.resolved_at)
     if fired is not None:
         found.append(Step(at=fired, kind="alert", what="the alert fired", detail=cause.rule))
@@ -73,35 +109,13 @@ def of_incident(
     if ended is not None:
         detail = "" if was is not None else as_said(thin(cause.detail), is_over=True)
         found.append(Step(at=ended, kind="end", what=f"over: {cause.what}", detail=detail))
-    found += [
-        Step(
-            at=moment_of(said.at),
-            kind="person",
-            what=f"{said.author} looks after it",
-            detail=said.comment,
-        )
-        for alert in (cause, *incident.symptoms)
-        if (said := acknowledged.get(alert.id)) is not None
-    ]
-    for alike in symptoms_together(incident):
-        found += _of_symptoms(alike)
-    found += [
-        Step(
-            at=one.at,
-            kind="deploy" if one.sort is Sort.DEPLOYS else "change",
-            what=one.what,
-            detail=one.detail,
-        )
-        for one in changes
-        if one not in told
-    ]
-    return sorted(found, key=lambda step: (step.at, step.kind))
+    return found
 
 
-def is_begin(incident: Incident, what: str, at: datetime) -> bool:
-    """Return whether an event is the begin of an incident: it says the same of the same moment."""
-    is_same = what.casefold() == incident.cause.what.casefold()
-    return is_same and abs(at - moment_of(incident.cause.began_at)) <= SAME
+def is_begin(cause: Alert, what: str, at: datetime) -> bool:
+    """Return whether an event is the begin of a cause: it says the same of the same moment."""
+    is_same = what.casefold() == cause.what.casefold()
+    return is_same and abs(at - moment_of(cause.began_at)) <= SAME
 
 
 def symptoms_together(incident: Incident) -> list[list[Alert]]:
@@ -114,7 +128,7 @@ def symptoms_together(incident: Incident) -> list[list[Alert]]:
     for one in incident.symptoms:
         if never_fired(one) and identity(one) in fired:
             continue
-        is_early = is_before(incident.cause, one)
+        is_early = is_before(incident, one)
         alike = (one.check, one.severity.value, is_early, never_fired(one))
         found.setdefault(alike, []).append(one)
     return list(found.values())

@@ -24,7 +24,8 @@ from app.ui.incident_list import (
     span,
     timeline_rows,
 )
-from app.ui.incidents import Incident, in_order, incidents, of_rows, with_rows
+from app.ui.incident_order import in_order
+from app.ui.incidents import Incident, incidents, of_rows, with_rows
 from app.ui.open_incidents import in_past
 from app.ui.symptoms import MOST_SYMPTOMS, limited
 from app.views.alerts.view_model import matching
