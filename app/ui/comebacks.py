@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from alerting.rules.lifecycle import FLAP_SECONDS, Alert
+from alerting.rules.lifecycle import FLAP_SECONDS, Alert, State
 
 
 def came_back_as(alerts: Iterable[Alert]) -> Mapping[str, Alert]:
@@ -31,6 +31,7 @@ def came_back_as(alerts: Iterable[Alert]) -> Mapping[str, Alert]:
 
 def _is_one(earlier: Alert, later: Alert) -> bool:
     over = earlier.resolved_at
-    if not later.flaps or over is None or earlier.fired_at is None:
+    has_fired = later.fired_at is not None or later.state is State.FIRING
+    if not later.flaps or not has_fired or over is None or earlier.fired_at is None:
         return False
     return 0.0 <= later.started_at - over <= FLAP_SECONDS

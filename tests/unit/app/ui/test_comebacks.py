@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from alerting.rules.lifecycle import Alert, Worst
+from alerting.rules.lifecycle import Alert, State, Worst
 from app.data.context import View
 from app.ui.incident_list import items, timeline_rows
 from app.ui.incidents import between, incidents
@@ -45,6 +45,7 @@ def test_each_time_that_it_came_back_is_of_one_incident() -> None:
     [
         pytest.param(FIRST, letters(6000.0), id="after more than an hour"),
         pytest.param(replace(FIRST, fired_at=None), SECOND, id="it had not fired"),
+        pytest.param(FIRST, letters(3000.0, flaps=1, state=State.PENDING), id="it may never fire"),
         pytest.param(replace(FIRST, fingerprint="other"), SECOND, id="another topic"),
         pytest.param(FIRST, letters(6000.0, flaps=1), id="the time between is forgotten"),
     ],

@@ -150,6 +150,7 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
             since=1400.0,
             began_before=True,
             step=SCALING_STEP,
+            flaps=1,
             **behind,
         ),
         alert("broker", 1000.0, severity=AlertSeverity.CRITICAL, check="broker_missing"),
@@ -170,7 +171,8 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     assert [row.when for row in listed if " or before" in row.when] == ["00:23 or before"]
     assert [row.until for row in listed] == ["", "", "loses data in 5 d", ""]
     assert [row.note for row in listed] == [
-        *("in c", "after “rack” (over), in c", "in c", "watch if it lasts, in c")
+        *("in c", "after “rack” (over), in c"),
+        *("in c, came back 1 time", "watch if it lasts, in c"),
     ]
     lost = groups.with_columns(pl.lit("LOSING_DATA").alias("status"))
     dated = [replace(store[0], deadline=9000.0)]
