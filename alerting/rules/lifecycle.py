@@ -14,6 +14,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from alerting.checks.registry import CHECKS
 from alerting.rules.model import AlertSeverity, Evaluation, Finding
 
 FLAP_SECONDS = 3600.0
@@ -32,8 +33,9 @@ Moment = Annotated[float, Field(ge=0.0, le=LAST_MOMENT)]
 """Unix seconds."""
 
 RECOVERING_SHARE = 1 / 3
-"""What fires recovers once it is untrue for this share of the time that its rule keeps it: a dip
-such as of one poll, or of what swings as its rule expects, is none."""
+"""What is estimated recovers once it is untrue for this share of the time that its rule keeps it: a
+dip such as of one poll, or of what swings as its rule expects, is none. What is observed recovers
+at once: see ``Check.is_observed``."""
 
 SETTLE_SECONDS = 60.0
 """A symptom whose cause is gone is inhibited this much longer: it may go, too."""
@@ -89,8 +91,10 @@ class Alert:
             before that.
         began_before: Whether it may have begun before ``began_at``: nobody watched it until then.
         no_data_since: Since when nothing is known of the thing; None: it is seen.
-        recovering_since: When it was last true, of one that fires on for the time that its rule
-            keeps it; None: it is true, or has not been untrue for long enough.
+        untrue_since: Of when the first evaluation is that found it not to be so any more; it stays
+            once it is resolved. None: it is true.
+        recovering_since: The same, of one that fires on for the time that its rule keeps it; None:
+            it is true, or has not been untrue for long enough.
         inhibited_by: Fingerprint of the cause that inhibits it; None: it stands for itself.
         inhibited_until: Until when it is inhibited although its cause is gone.
         followed: Fingerprint of the cause that it followed from and has outlived: it is notified on
@@ -112,6 +116,7 @@ class Alert:
     fired_at: Moment | None = None
     resolved_at: Moment | None = None
     no_data_since: Moment | None = None
+    untrue_since: Moment | None = None
     recovering_since: Moment | None = None
     keep_firing_for_seconds: float = 0.0
     flaps: int = 0
@@ -227,6 +232,7 @@ def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
         fired_at=alert.fired_at if alert.fired_at is not None else now if fires else None,
         last_true_at=now,
         no_data_since=None,
+        untrue_since=None,
         recovering_since=None,
         keep_firing_for_seconds=_damped(rule.keep_firing_for_seconds, alert.flaps),
         value=seen.value,
@@ -313,7 +319,8 @@ def _unseen(alert: Alert, cause: Alert | None, evaluation: Evaluation, now: floa
     if evaluation.is_unknown(alert.check, alert.labels, alert.last_true_at):
         # What is not known is neither true nor untrue.
         return alert if alert.no_data_since else replace(alert, no_data_since=now)
-    alert = replace(alert, no_data_since=None)
+    since = now if alert.untrue_since is None else alert.untrue_since
+    alert = replace(alert, no_data_since=None, untrue_since=since)
     if alert.state is State.PENDING:
         if cause is None or cause.fired_at is None:
             return None
@@ -321,9 +328,10 @@ def _unseen(alert: Alert, cause: Alert | None, evaluation: Evaluation, now: floa
     untrue_for = now - alert.last_true_at
     if untrue_for >= alert.keep_firing_for_seconds:
         return replace(alert, state=State.RESOLVED, resolved_at=now, recovering_since=None)
-    if untrue_for < RECOVERING_SHARE * alert.keep_firing_for_seconds:
+    is_observed = alert.check in CHECKS and CHECKS[alert.check].is_observed
+    if not is_observed and untrue_for < RECOVERING_SHARE * alert.keep_firing_for_seconds:
         return alert
-    return replace(alert, recovering_since=alert.last_true_at)
+    return replace(alert, recovering_since=since)
 
 
 def _with_cause(alert: Alert, cause: str | None, alerts: Alerts, now: float) -> Alert:

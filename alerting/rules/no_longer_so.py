@@ -61,7 +61,8 @@ def _is_past(cause: Alert | None, found_at: float) -> bool:
 def _recovering(alert: Alert, *, since: float | None) -> Alert:
     if since is None or not _was_before(alert, since):
         return alert
-    return replace(alert, recovering_since=alert.recovering_since or alert.last_true_at)
+    since = alert.recovering_since or alert.untrue_since or alert.last_true_at
+    return replace(alert, recovering_since=since)
 
 
 def _was_before(alert: Alert, at: float) -> bool:

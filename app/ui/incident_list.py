@@ -28,7 +28,7 @@ from app.ui.alert_list import (
     severity_style,
 )
 from app.ui.browser.items import Item, Target
-from app.ui.incident_order import DEADLINE_SHOWN
+from app.ui.incident_order import BROKER_MISSING, DEADLINE_SHOWN
 from app.ui.incidents import (
     LOSES_DATA,
     Incident,
@@ -101,17 +101,18 @@ def story(alert_id: str, label: str) -> Target:
 def span(incident: Incident, view: View) -> str:
     """Write when an incident was: ``since 18:43``, or ``18:43, lasted 6 min``.
 
-    What was mended before its alert was over: ``18:43, lasted 3 min, alert over at 18:49``.
+    Whose damage outlived what was mended: ``18:43, lasted 3 min, alert over at 18:49``.
     """
     cause = incident.cause
     began = clock(moment(cause.began_at), view.zone, now=view.now)
     mended = mended_at(cause)
-    if incident.ended_at is None or mended is None:
+    goes_on = incident.ended_at is None and not incident.is_recovering
+    if goes_on or mended is None:
         return since_when(incident.lead, view)
     began = or_before(began, at_least=cause.began_before)
     lasted = f"lasted {duration(mended - cause.began_at)}".replace(" ", "\u00a0")
-    if mended == cause.resolved_at:
-        return f"{began}, {lasted}"
+    if cause.before_mending is None or cause.resolved_at is None or mended == cause.resolved_at:
+        return f"{began}, {lasted}"  # its rule only kept it for a while
     over = clock(moment(cause.resolved_at), view.zone, now=view.now)
     return f"{began}, {lasted}, alert over at {over}"
 
@@ -216,10 +217,13 @@ def items(
     """
     rows = []
     for one in found:
-        cause, lead, what = one.cause, one.lead, thin(one.lead.what)
+        cause, lead = one.cause, one.lead
+        back = _back(one, view)
+        what = back or thin(lead.what)
         goes_on = one.ended_at is None
         by = (acknowledged or {}).get(cause.id)
-        bad = thin(how_bad(lead, is_over=lead.state is State.RESOLVED))
+        # What was said while a broker was missing reads like what is so now.
+        bad = "" if back else thin(how_bad(lead, is_over=lead.state is State.RESOLVED))
         total = (lost or {}).get(cause.id, "")
         # What was lost in all and in the last minutes, side by side, read as two losses.
         why = total if total and lead.check == LOSES_DATA else f"{total} {bad}".strip()
@@ -231,12 +235,13 @@ def items(
         if cluster != view.cluster and cluster not in view.sources_beside:
             named = {**target.parameters, "cluster": cluster}
             target = Target(label=target.label, page=target.page, parameters=named)
-        at = moment(lead.last_true_at)
-        # What recovers is not so any more, however short a while ago it was.
-        interval = 0.0 if one.is_recovering else view.evaluated_every_seconds
-        seen = "" if lead.state is State.RESOLVED else last_seen(at, view.now, view.zone, interval)
+        at, interval = moment(lead.last_true_at), view.evaluated_every_seconds
+        # Of what recovers its times say how long it was so.
+        is_past = lead.state is State.RESOLVED or one.is_recovering
+        seen = "" if is_past else last_seen(at, view.now, view.zone, interval)
         # A deadline is of what is so now.
-        loss = loss_ahead(one, view.now) if goes_on and not seen else LossAhead()
+        is_now = goes_on and not seen and not one.is_recovering
+        loss = loss_ahead(one, view.now) if is_now else LossAhead()
         notes = [
             text
             for text, is_so in (
@@ -271,6 +276,14 @@ def items(
             )
         )
     return rows
+
+
+def _back(one: Incident, view: View) -> str:
+    """Say of a broker that was missing, and recovers, that it is back; nothing of all else."""
+    lead, at = one.lead, moment(one.lead.recovering_since)
+    if lead.check != BROKER_MISSING or not one.is_recovering or at is None:
+        return ""
+    return f"Broker {lead.labels['broker']} is back since {clock(at, view.zone, now=view.now)}"
 
 
 def badge_of(one: Incident) -> BadgeStyle:

@@ -10,6 +10,9 @@ from alerting.rules.model import SEVERITIES
 from alerting.status.phrases import in_steps
 from app.ui.incidents import Incident, loses_first, losing
 
+BROKER_MISSING = "broker_missing"
+"""The check of brokers that are gone."""
+
 DEADLINE_SHOWN = timedelta(days=7)
 """Later than that nobody acts on, and rates will have changed."""
 
@@ -29,7 +32,7 @@ def _urgency(one: Incident, now: datetime) -> tuple[int, int, bool, int, float, 
     return (
         2 if one.is_pending else 1 if one.is_recovering else 0,
         SEVERITIES.index(one.weight),
-        lead.check != "broker_missing",
+        lead.check != BROKER_MISSING,
         *_loss(one, now),
         -lead.began_at,
         lead.fingerprint,

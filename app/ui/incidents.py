@@ -142,10 +142,16 @@ def last_end(alerts: Iterable[Alert]) -> float | None:
 def mended_at(cause: Alert) -> float | None:
     """Return until when an incident lasted: its cause was mended then; None: it goes on.
 
-    Its alert is over then, or later, and its symptoms may outlive both.
+    That is the first evaluation that found it not to be so any more. Its alert is over then, or
+    later, once its rule has kept it, and its symptoms may outlive both.
     """
-    was = cause.before_mending
-    return cause.resolved_at if was is None or cause.resolved_at is None else was.until
+    if cause.resolved_at is None and not cause.is_recovering:
+        return None
+    if cause.before_mending is not None:
+        return cause.before_mending.until
+    if cause.is_recovering:
+        return cause.recovering_since
+    return cause.resolved_at if cause.untrue_since is None else cause.untrue_since
 
 
 _OF_STATUS = {one.value.lower(): one.value for one in Status} | {

@@ -47,8 +47,9 @@ def told(view: View, found: Sequence[Incident]) -> list[Incident]:
     Where what to do is a question of scaling, the step is the change that Scaling advises. Of a
     group that stopped and has members again, the first thing said is that these are back; of dead
     letters, what the groups do that may write them, where that decides how many arrive. What
-    recovers says what it said: it is not so any more.
+    recovers is told as what is not so any more.
     """
+    found = [*map(in_past, found)]
     advised: dict[tuple[str, str], str] = {}
     back: dict[tuple[str, str], str] = {}
     sources: dict[tuple[str, str], Source] = {}
@@ -69,18 +70,15 @@ def told(view: View, found: Sequence[Incident]) -> list[Incident]:
         for cluster in _by_cluster(map(_dead_letters, found)):
             known = dead_letter_sources.of_cluster(replace(view, cluster=cluster))
             sources |= {(cluster, topic): source for topic, source in known.items()}
-    return [
-        with_source(with_members(advised_step(in_past(one), advised), back), sources)
-        for one in found
-    ]
+    return [with_source(with_members(advised_step(one, advised), back), sources) for one in found]
 
 
 def in_past(one: Incident) -> Incident:
-    """Return an incident whose cause, where it recovers, is told as what was said of it."""
+    """Return an incident that, where it recovers, says what was said of it, and no step."""
     lead = one.lead
     if not lead.is_recovering:
         return one
-    return one.led_by(replace(lead, detail=as_said(lead.detail, is_over=True)))
+    return one.led_by(replace(lead, detail=as_said(lead.detail, is_over=True), step=""))
 
 
 def _by_cluster(subjects: Iterable[tuple[str, str] | None]) -> dict[str, list[str]]:

@@ -87,8 +87,8 @@ detail, step = view_model.told(at_present)
 lost = losses.said(view, [incident]).get(cause.id, "")
 bad = " ".join(filter(None, (thin(detail), lost)))
 st.markdown(
-    f"{escape(bad)} {view_model.sentence(incident, view.now, view.zone)}  \n"
-    f":gray[:material/arrow_forward: {escape(step)}]"
+    f"{escape(bad)} {view_model.sentence(incident, view.now, view.zone)}"
+    + (f"  \n:gray[:material/arrow_forward: {escape(step)}]" if step else "")
 )
 by = acknowledged.get(cause.id)
 is_address = cause.runbook.startswith(("http://", "https://"))

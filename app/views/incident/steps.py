@@ -14,7 +14,7 @@ from alerting.tools.rule_trial import thing
 from app.style.format import count, duration, thin
 from app.ui.alert_list import as_said, moment
 from app.ui.changes.events import Event, Sort
-from app.ui.incidents import Incident, is_before, never_fired
+from app.ui.incidents import Incident, is_before, mended_at, never_fired
 from app.ui.symptoms import identity, limited
 
 SAME = timedelta(minutes=2)
@@ -97,18 +97,15 @@ def _of_cause(cause: Alert, detail: str) -> list[Step]:
                 detail=as_said(thin(worst.detail), is_over=True),
             )
         )
-    if (was := cause.before_mending) is not None:
-        found.append(
-            Step(
-                at=moment_of(was.until),
-                kind="mended",
-                what=f"mended: {cause.what}",
-                detail=as_said(thin(was.detail), is_over=True),
-            )
-        )
+    was = cause.before_mending
+    mended = moment(mended_at(cause) if was is None else was.until)
+    # What recovers is told as that already.
+    said = as_said(thin((was or cause).detail), is_over=was is not None or ended is not None)
+    if mended is not None and mended != ended:
+        found.append(Step(at=mended, kind="mended", what=f"mended: {cause.what}", detail=said))
+        said = ""
     if ended is not None:
-        detail = "" if was is not None else as_said(thin(cause.detail), is_over=True)
-        found.append(Step(at=ended, kind="end", what=f"over: {cause.what}", detail=detail))
+        found.append(Step(at=ended, kind="end", what=f"over: {cause.what}", detail=said))
     return found
 
 

@@ -194,6 +194,9 @@ def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
             last = clock(moment(incident.outlived_at), zone, now=now, to_seconds=True)
             said = f"{said} Its last symptom ended at {last}."
         return f"It began at {began}, lasted {lasted}; its alert was over at {over}. {said}"
+    if incident.is_recovering and mended is not None:
+        lasted = duration(mended - cause.began_at)
+        return f"It began at {began} and lasted {lasted}; its alert recovers. {said}"
     goes = duration(now.timestamp() - cause.began_at)
     if cause.resolved_at is not None:
         return f"It began at {began}; the cause is {what_goes_on(incident)}. {said}"

@@ -26,7 +26,6 @@ from app.ui.incident_list import (
 )
 from app.ui.incident_order import in_order
 from app.ui.incidents import Incident, incidents, of_rows, with_rows
-from app.ui.open_incidents import in_past
 from app.ui.symptoms import MOST_SYMPTOMS, limited
 from app.views.alerts.view_model import matching
 from app.views.report.view_model import incident_part
@@ -123,7 +122,7 @@ def test_what_recovers_has_a_mark_of_its_own_and_no_number(view: View) -> None:
         ("fires", "watch"),
         *(("mends", "recovering"), ("over", "recovering"), ("unsure", "pending")),
     ]
-    assert rows[1].note == "last seen 00:33, in c"
+    assert (rows[1].when, rows[1].note) == ("00:31, lasted\u00a01\u00a0min\u00a030\u00a0s", "in c")
     assert numbers(found) == "Nothing needs you now, 1 to watch, 1 pending"
     assert numbers(found[1:2]) == "Nothing needs you now"
 
@@ -387,13 +386,6 @@ def test_a_row_tells_what_is_so_now_from_the_poll_on_that_found_it(view: View) -
     late = alert("h falls behind", 1100.0, inhibited_by="Broker 2")
     (row,) = items(incidents([broker, late]), frame)
     assert (row.what, row.note) == ("h falls behind", "after “Broker 2” (recovering), in c")
-
-
-def test_what_recovers_says_what_it_said() -> None:
-    (found,) = incidents([alert("cause", 100.0, recovering_since=200.0, detail="2 are left.")])
-    assert in_past(found).cause.detail == "It said: 2 are left."
-    (goes_on,) = incidents([alert("cause", 100.0, detail="2 are left.")])
-    assert in_past(goes_on) == goes_on
 
 
 def test_what_was_urgent_needs_nobody_while_it_catches_up_and_week_has_how_bad_it_was() -> None:
