@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from alerting.rules.lifecycle import SETTLE_SECONDS, Alert, State
 from alerting.rules.model import SEVERITIES, worst
-from alerting.rules.no_longer_so import without_past_causes, without_worked_off
+from alerting.rules.no_longer_so import CatchUps, without_past_causes, without_worked_off
 from alerting.status.descriptions import WAIT_STEP
 
 OVER_STEP = "It is over; wait until its symptoms have ended."
@@ -23,7 +23,7 @@ _APART = frozenset({(State.FIRING, State.PENDING), (State.PENDING, State.RESOLVE
 never fire does not keep a cause open."""
 
 
-def as_listed(alerts: Iterable[Alert]) -> list[Alert]:
+def as_listed(alerts: Iterable[Alert], catches_up: CatchUps | None = None) -> list[Alert]:
     """Return alerts as lists show them.
 
     - That a group will lose data, or misses its objective, follows from what is wrong with it, and
@@ -36,9 +36,13 @@ def as_listed(alerts: Iterable[Alert]) -> list[Alert]:
     - What is over is named by what it was, and as severe as it was.
     - What followed from a cause stands under it, whether either goes on or is over.
     - What another alert of the same trouble shows not to be so any more recovers at once.
+
+    Args:
+        alerts: The alerts.
+        catches_up: What is known of groups that catch up, beside alerts.
     """
     listed = [as_it_was(one) if one.state is State.RESOLVED else one for one in alerts]
-    listed = without_worked_off(map(_under_followed, listed))
+    listed = without_worked_off(map(_under_followed, listed), catches_up or {})
     newest = _newest(listed)
     leading: dict[tuple[str, str], list[Alert]] = {}
     for alert in listed:

@@ -15,13 +15,21 @@ from alerting.status.model import Status
 _LOSSES = frozenset({"losing_data", "data_loss_deadline"})
 
 
-def without_worked_off(alerts: Iterable[Alert]) -> list[Alert]:
+CatchUps = Mapping[tuple[str, str], float]
+"""When groups were seen to catch up last, in Unix seconds, by cluster and group."""
+
+
+def without_worked_off(alerts: Iterable[Alert], seen: CatchUps) -> list[Alert]:
     """Return alerts with the losses that are averted: their group has been seen to catch up since.
 
     Its deadline, and what to do against it, are those of before.
+
+    Args:
+        alerts: The alerts; those that say that their group catches up tell so, too.
+        seen: What else is known of groups that catch up.
     """
     listed = list(alerts)
-    catches_up: dict[tuple[str, str], float] = {}
+    catches_up = dict(seen)
     for one in listed:
         if one.status == Status.CATCHING_UP and one.state is State.FIRING:
             group = _group(one)

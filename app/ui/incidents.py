@@ -19,7 +19,6 @@ from alerting.rules.lifecycle import (
     SETTLE_SECONDS,
     Alert,
     State,
-    alert_id,
 )
 from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.model import Status
@@ -317,24 +316,24 @@ def of_rows(rows: pl.DataFrame) -> list[Incident]:
 def with_rows(found: Iterable[Incident], rows: pl.DataFrame) -> list[Incident]:
     """Return incidents with what rows of ``open_alerts`` know beside alerts.
 
-    That are the deadlines of the groups and topics that alerts are about.
+    That are the deadlines of the groups and topics that alerts are about, and which of them recover
+    since their group catches up.
     """
-    known = {_id_of(row): row["deadline_at"] for row in rows.iter_rows(named=True)}
+    known = {one.id: one for one in map(alert_of, rows.iter_rows(named=True))}
 
     def dated(alert: Alert) -> Alert:
-        if alert.id not in known:
+        row = known.get(alert.id)
+        if row is None:
             return alert
-        at = known[alert.id]
-        return replace(alert, deadline=None if at is None else at.timestamp())
+        since = alert.recovering_since
+        if alert.last_true_at <= row.last_true_at:
+            since = since or row.recovering_since
+        return replace(alert, deadline=row.deadline, recovering_since=since)
 
     return [
         replace(one, cause=dated(one.cause), symptoms=tuple(map(dated, one.symptoms)))
         for one in found
     ]
-
-
-def _id_of(row: Mapping[str, Any]) -> str:
-    return alert_id(row["fingerprint"], row["started_at"].timestamp())
 
 
 def alert_of(row: Mapping[str, Any]) -> Alert:

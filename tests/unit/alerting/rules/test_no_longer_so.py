@@ -36,6 +36,20 @@ def test_a_group_that_catches_up_has_no_deadline_of_before(lead: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("last_true_at", "recovers"),
+    [pytest.param(BEFORE, True, id="found before"), pytest.param(NOW, False, id="found now")],
+)
+def test_a_lone_loss_is_averted_once_its_group_is_seen_to_catch_up(
+    last_true_at: float, recovers: bool
+) -> None:
+    loss = alert("data_loss_deadline", deadline=5000.0, last_true_at=last_true_at)
+    (found,) = as_listed([loss], {("c", "g"): NOW})
+    assert found.is_recovering is recovers
+    (found,) = as_listed([loss], {("c", "h"): NOW, ("d", "g"): NOW})
+    assert not found.is_recovering, "of another group"
+
+
+@pytest.mark.parametrize(
     ("loss", "mends"),
     [
         pytest.param({"last_true_at": NOW}, {}, id="it would lose data meanwhile"),

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import polars as pl
+import pytest
+
+from alerting.current.rows import alert_rows as open_rows
+from alerting.inputs.frames import Frames
 from app.data.context import View
 from app.ui.alert_list import alert_rows
 from app.ui.incident_list import items, needs, span, timeline_rows
 from app.ui.incident_order import in_order
-from app.ui.incidents import incidents, mended_at
+from app.ui.incidents import incidents, mended_at, of_rows, with_rows
 from app.ui.open_incidents import in_past
+from lake.schemas.current import GROUP_STATUS, READERS
 from tests.unit.app.ui.test_incidents import NOW, URGENT, alert
 
 
@@ -49,3 +55,31 @@ def test_what_recovers_says_what_it_said() -> None:
     assert in_past(found).cause.detail == "It said: 2 are left."
     (goes_on,) = incidents([alert("cause", 100.0, detail="2 are left.")])
     assert in_past(goes_on) == goes_on
+
+
+@pytest.mark.parametrize("status", ["CATCHING_UP", "STOPPED"])
+def test_a_lone_loss_of_before_is_no_deadline_once_its_group_catches_up(
+    view: View, status: str
+) -> None:
+    """Given a loss that was near at the evaluation before, and the same on each page."""
+    labels = {"cluster": "c", "group": "g"}
+    given = {"check": "data_loss_deadline", "labels": labels, "step": "Raise it.", **URGENT}
+    loss = alert("g loses data soon", 1500.0, deadline=8600.0, last_true_at=1990.0, **given)
+    group = {"cluster": "c", "group": "g", "status": status, "since_at_least": False}
+    groups = pl.DataFrame([group], schema=GROUP_STATUS.polars_schema)
+    frames = Frames(cluster="c", now=2000.0, tables={})
+    rows = open_rows([loss], groups, READERS.empty, frames)
+    rows = rows.with_columns(pl.lit("c").alias("cluster"))
+    of_store = with_rows(incidents([loss]), rows)
+    frame = replace(view, now=NOW)
+    (row,) = items(map(in_past, of_store), frame)
+    assert items(map(in_past, of_rows(rows)), frame) == [row]
+    assert row.badge is not None
+    catches_up = status == "CATCHING_UP"
+    assert (row.badge.word == "recovering") is catches_up
+    assert (row.until, row.step) == (
+        ("", "") if catches_up else ("loses data in 1 h 50 min", "Raise it.")
+    )
+    new = replace(loss, last_true_at=2005.0)
+    (newer,) = with_rows(incidents([new]), rows)
+    assert not newer.is_recovering, "it was found again since"
