@@ -23,6 +23,7 @@ from lake.schemas.tables import BROKERS, GROUP_OFFSETS, LOG_DIRECTORIES, PARTITI
     meaning="1 while a broker that was there is gone",
     labels=("broker",),
     sources=(BROKERS,),
+    is_observed=True,
 )
 def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
     """Return the brokers that are gone."""
@@ -61,6 +62,7 @@ def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
     unit="1",
     meaning="1 while no controller is active",
     sources=(BROKERS,),
+    is_observed=True,
 )
 def no_controller(given: CheckInput) -> Iterable[CheckResult]:
     """Return whether no controller is active."""
@@ -96,6 +98,7 @@ def _replication(
         meaning=meaning,
         labels=("topic",),
         sources=(PARTITIONS,),
+        is_observed=True,
     )
     def results(given: CheckInput) -> Iterable[CheckResult]:
         newest = given.partitions
@@ -288,6 +291,7 @@ def certificate_expiry(given: CheckInput) -> Iterable[CheckResult]:
     meaning="1 while a log directory has failed",
     labels=("broker", "path"),
     sources=(LOG_DIRECTORIES, BROKERS),
+    is_observed=True,
 )
 def log_directory_offline(given: CheckInput) -> Iterable[CheckResult]:
     """Return the log directories that failed; unknown are those of a broker that does not tell."""

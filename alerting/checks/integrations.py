@@ -19,6 +19,7 @@ from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, QUEUES
     meaning="1 while a connector has failed",
     labels=("connect", "connector"),
     sources=(CONNECTORS, CONNECTOR_TASKS),
+    is_observed=True,
 )
 def connector_failed(given: CheckInput) -> Iterable[CheckResult]:
     """Return the connectors that failed, or of which nothing is known."""
@@ -44,6 +45,7 @@ def connector_failed(given: CheckInput) -> Iterable[CheckResult]:
     meaning="failed tasks of a connector",
     labels=("connect", "connector"),
     sources=(CONNECTORS, CONNECTOR_TASKS),
+    is_observed=True,
 )
 def tasks_failed(given: CheckInput) -> Iterable[CheckResult]:
     """Return how many tasks of each connector failed."""
@@ -99,6 +101,7 @@ def _group(row: Mapping[str, Any]) -> dict[str, str]:
     meaning="1 while a queue's dead letters go nowhere and are lost",
     labels=("vhost", "queue"),
     sources=(QUEUES,),
+    is_observed=True,
 )
 def queue_target_missing(given: CheckInput) -> Iterable[CheckResult]:
     """Return the queues whose dead letters go nowhere."""

@@ -168,6 +168,7 @@ class Check:
     labels: tuple[str, ...]  # what names a thing beside ``cluster``; columns of the sources
     bad: Literal["above", "below"]  # whether a value above or below the threshold is an alert
     sources: tuple[Table, ...]  # the tables that it looks at, but for its words
+    is_observed: bool = False  # a state that is seen, such as a broker: nothing is estimated
 
     @property
     def columns(self) -> Mapping[str, str]:
@@ -189,6 +190,7 @@ def check(
     labels: tuple[str, ...] = (),
     bad: Literal["above", "below"] = "above",
     name: str = "",
+    is_observed: bool = False,
 ) -> Callable[[Evaluate], Check]:
     """Make a check of a function, whose name it bears unless another one is given."""
     return lambda evaluate: Check(
@@ -199,4 +201,5 @@ def check(
         labels=labels,
         bad=bad,
         sources=sources,
+        is_observed=is_observed,
     )

@@ -182,7 +182,8 @@ def alert_rows(
         readers: Rows of ``readers``.
         frames: What was read of the cluster.
     """
-    listed = as_listed(alerts)
+    mending = groups.filter(pl.col("status") == Status.CATCHING_UP.value)["group"]
+    listed = as_listed(alerts, {(frames.cluster, group): frames.sampled_at for group in mending})
     explaining = {alert.inhibited_by for alert in listed if alert.state is not State.RESOLVED}
     waiting = sorted(
         (
@@ -241,6 +242,7 @@ def _alert_row(
         or deleted_at.get((labels.get("source"), labels.get("name"))),
         "inhibited_by": alert.inhibited_by,
         "runbook": alert.runbook or None,
+        "flaps": alert.flaps,
     }
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from alerting.rules.lifecycle import SETTLE_SECONDS, Alert, State
 from alerting.rules.model import SEVERITIES, worst
+from alerting.rules.no_longer_so import CatchUps, without_past_causes, without_worked_off
 from alerting.status.descriptions import WAIT_STEP
 
 OVER_STEP = "It is over; wait until its symptoms have ended."
@@ -22,7 +23,7 @@ _APART = frozenset({(State.FIRING, State.PENDING), (State.PENDING, State.RESOLVE
 never fire does not keep a cause open."""
 
 
-def as_listed(alerts: Iterable[Alert]) -> list[Alert]:
+def as_listed(alerts: Iterable[Alert], catches_up: CatchUps | None = None) -> list[Alert]:
     """Return alerts as lists show them.
 
     - That a group will lose data, or misses its objective, follows from what is wrong with it, and
@@ -33,8 +34,15 @@ def as_listed(alerts: Iterable[Alert]) -> list[Alert]:
       wait, its step is that of what is about to be lost.
     - A row is pending only if all of it is.
     - What is over is named by what it was, and as severe as it was.
+    - What followed from a cause stands under it, whether either goes on or is over.
+    - What another alert of the same trouble shows not to be so any more recovers at once.
+
+    Args:
+        alerts: The alerts.
+        catches_up: What is known of groups that catch up, beside alerts.
     """
     listed = [as_it_was(one) if one.state is State.RESOLVED else one for one in alerts]
+    listed = without_worked_off(map(_under_followed, listed), catches_up or {})
     newest = _newest(listed)
     leading: dict[tuple[str, str], list[Alert]] = {}
     for alert in listed:
@@ -44,9 +52,13 @@ def as_listed(alerts: Iterable[Alert]) -> list[Alert]:
         found.sort(key=_strength)
     listed = [_apart(_led(alert, leading.get(_group(alert), ())), newest) for alert in listed]
     newest = _newest(listed)
+    causes_of = {one.id: _causes(one, newest) for one in listed if one.state is not State.RESOLVED}
+    root_of = {one.id: [one.fingerprint, *causes_of.get(one.id, ())][-1] for one in listed}
+    listed = without_past_causes(listed, root_of, newest)
+    newest = _newest(listed)
     symptoms: dict[str, list[Alert]] = {}
     for alert in listed:
-        for cause in _causes(alert, newest) if alert.state is not State.RESOLVED else ():
+        for cause in causes_of.get(alert.id, ()):
             symptoms.setdefault(cause, []).append(alert)
     return [
         _with_symptoms(alert, symptoms[alert.fingerprint])
@@ -54,6 +66,13 @@ def as_listed(alerts: Iterable[Alert]) -> list[Alert]:
         else alert
         for alert in listed
     ]
+
+
+def _under_followed(alert: Alert) -> Alert:
+    """Return an alert that has outlived its cause as the symptom that it was of it."""
+    if alert.inhibited_by is not None or alert.followed is None:
+        return alert
+    return replace(alert, inhibited_by=alert.followed)
 
 
 def as_it_was(alert: Alert) -> Alert:
@@ -95,9 +114,10 @@ def _strength(alert: Alert) -> tuple[int, int, str]:
 
 
 def _led(alert: Alert, leading: Sequence[Alert]) -> Alert:
-    """Return an alert under the first that leads it, which is never over before it."""
+    """Return an alert under the first that leads it: one that goes on, else one that is over."""
     if alert.check not in _LED:
         return alert
+    covering = []
     for lead in leading:
         if lead is alert:
             break
@@ -108,17 +128,20 @@ def _led(alert: Alert, leading: Sequence[Alert]) -> Alert:
             and alert.inhibited_by in (None, lead.inhibited_by)
             and _covers(lead, alert)
         ):
-            return replace(alert, inhibited_by=lead.fingerprint)
-    return alert
+            covering.append(lead)
+    if not covering:
+        return alert
+    first = min(covering, key=lambda lead: lead.state is State.RESOLVED)
+    return replace(alert, inhibited_by=first.fingerprint)
 
 
 def _covers(lead: Alert, alert: Alert) -> bool:
-    if alert.resolved_at is None:
-        fires = lead.state is State.FIRING
-        return fires or (lead.state is State.PENDING and alert.state is State.PENDING)
-    return lead.began_at <= alert.resolved_at and (
-        lead.resolved_at is None or lead.resolved_at + SETTLE_SECONDS >= alert.began_at
-    )
+    """Return whether one was there while the other was, which may go on or be over, too."""
+    if alert.resolved_at is None and lead.state is State.PENDING:
+        return alert.state is State.PENDING
+    is_before = alert.resolved_at is None or lead.began_at <= alert.resolved_at
+    ended = lead.resolved_at
+    return is_before and (ended is None or ended + SETTLE_SECONDS >= alert.began_at)
 
 
 def _apart(alert: Alert, newest: Mapping[str, Alert]) -> Alert:

@@ -7,13 +7,14 @@ flaps: each time it must stay untrue for twice as long before it is resolved aga
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field
 
+from alerting.checks.registry import CHECKS
 from alerting.rules.model import AlertSeverity, Evaluation, Finding
 
 FLAP_SECONDS = 3600.0
@@ -32,8 +33,9 @@ Moment = Annotated[float, Field(ge=0.0, le=LAST_MOMENT)]
 """Unix seconds."""
 
 RECOVERING_SHARE = 1 / 3
-"""What fires recovers once it is untrue for this share of the time that its rule keeps it: a dip
-such as of one poll, or of what swings as its rule expects, is none."""
+"""What is estimated recovers once it is untrue for this share of the time that its rule keeps it: a
+dip such as of one poll, or of what swings as its rule expects, is none. What is observed recovers
+at once: see ``Check.is_observed``."""
 
 SETTLE_SECONDS = 60.0
 """A symptom whose cause is gone is inhibited this much longer: it may go, too."""
@@ -89,10 +91,14 @@ class Alert:
             before that.
         began_before: Whether it may have begun before ``began_at``: nobody watched it until then.
         no_data_since: Since when nothing is known of the thing; None: it is seen.
-        recovering_since: When it was last true, of one that fires on for the time that its rule
-            keeps it; None: it is true, or has not been untrue for long enough.
+        untrue_since: Of when the first evaluation is that found it not to be so any more; it stays
+            once it is resolved. None: it is true.
+        recovering_since: The same, of one that fires on for the time that its rule keeps it; None:
+            it is true, or has not been untrue for long enough.
         inhibited_by: Fingerprint of the cause that inhibits it; None: it stands for itself.
         inhibited_until: Until when it is inhibited although its cause is gone.
+        followed: Fingerprint of the cause that it followed from and has outlived: it is notified on
+            its own, and is told as a symptom of that all the same.
         deadline: When messages are deleted, as it was known last; None: never known.
         before_mending: What it said before what it fired for was mended; None: it is not.
         worst: What it said at its worst: ``detail`` is of the last evaluation.
@@ -110,11 +116,13 @@ class Alert:
     fired_at: Moment | None = None
     resolved_at: Moment | None = None
     no_data_since: Moment | None = None
+    untrue_since: Moment | None = None
     recovering_since: Moment | None = None
     keep_firing_for_seconds: float = 0.0
     flaps: int = 0
     inhibited_by: str | None = None
     inhibited_until: Moment | None = None
+    followed: str | None = None
     value: float | None = None
     status: str | None = None
     what: str = ""
@@ -173,12 +181,17 @@ def advance(
             machine's clock, so that every instance gives an alert the same times.
 
     Returns:
-        The alerts after it; those resolved more than an hour ago are left out.
+        The alerts after it; those resolved more than an hour ago are left out, but for what goes on
+        and is told with them.
     """
     found = {finding.fingerprint: finding for finding in evaluation.findings}
     after: dict[str, Alert] = {}
+    is_left = _is_left(alerts.values())
     for fingerprint, alert in alerts.items():
         if fingerprint in found:
+            continue
+        if alert.state is State.RESOLVED and (_is_recent(alert, now) or is_left(alert)):
+            after[fingerprint] = alert
             continue
         kept = _unseen(alert, alerts.get(alert.inhibited_by or ""), evaluation, now)
         if kept is not None:
@@ -196,7 +209,7 @@ def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
     rule, seen = finding.rule, finding.observation
     flaps = 0
     if alert is None or not goes_on(alert, now):
-        if alert is not None and alert.state is State.RESOLVED and alert.fired_at is not None:
+        if alert is not None and alert.fired_at is not None and _is_recent(alert, now):
             flaps = alert.flaps + 1
         alert = Alert(
             fingerprint=finding.fingerprint,
@@ -219,6 +232,7 @@ def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
         fired_at=alert.fired_at if alert.fired_at is not None else now if fires else None,
         last_true_at=now,
         no_data_since=None,
+        untrue_since=None,
         recovering_since=None,
         keep_firing_for_seconds=_damped(rule.keep_firing_for_seconds, alert.flaps),
         value=seen.value,
@@ -234,6 +248,31 @@ def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
         before_mending=_told(alert, now) if seen.stands else None,
         worst=_worst(alert.worst, finding, now),
     )
+
+
+def _is_recent(alert: Alert, now: float) -> bool:
+    """Return whether an alert was resolved a short while ago."""
+    return alert.resolved_at is not None and now - alert.resolved_at <= FLAP_SECONDS
+
+
+def _is_left(alerts: Iterable[Alert]) -> Callable[[Alert], bool]:
+    """Return what tells whether something goes on that followed from what is over.
+
+    Or that is about its group, and overlapped with it: pages fold the two.
+    """
+    going_on = [one for one in alerts if one.state is not State.RESOLVED]
+    followed = {one.followed or one.inhibited_by for one in going_on}
+    began: dict[str, float] = {}
+    for one in going_on:
+        if group := one.labels.get("group"):
+            began[group] = min(one.began_at, began.get(group, LAST_MOMENT))
+
+    def is_left(alert: Alert) -> bool:
+        ended = alert.resolved_at or alert.last_true_at
+        since = began.get(alert.labels.get("group", ""), LAST_MOMENT)
+        return alert.fingerprint in followed or since <= ended + SETTLE_SECONDS
+
+    return is_left
 
 
 def goes_on(alert: Alert, now: float) -> bool:
@@ -276,12 +315,12 @@ def _unseen(alert: Alert, cause: Alert | None, evaluation: Evaluation, now: floa
     A symptom of a cause that fired is kept with it, though it was over before it fired itself.
     """
     if alert.state is State.RESOLVED:
-        resolved_at = alert.resolved_at or alert.last_true_at
-        return alert if now - resolved_at <= FLAP_SECONDS else None
+        return None
     if evaluation.is_unknown(alert.check, alert.labels, alert.last_true_at):
         # What is not known is neither true nor untrue.
         return alert if alert.no_data_since else replace(alert, no_data_since=now)
-    alert = replace(alert, no_data_since=None)
+    since = now if alert.untrue_since is None else alert.untrue_since
+    alert = replace(alert, no_data_since=None, untrue_since=since)
     if alert.state is State.PENDING:
         if cause is None or cause.fired_at is None:
             return None
@@ -289,9 +328,10 @@ def _unseen(alert: Alert, cause: Alert | None, evaluation: Evaluation, now: floa
     untrue_for = now - alert.last_true_at
     if untrue_for >= alert.keep_firing_for_seconds:
         return replace(alert, state=State.RESOLVED, resolved_at=now, recovering_since=None)
-    if untrue_for < RECOVERING_SHARE * alert.keep_firing_for_seconds:
+    is_observed = alert.check in CHECKS and CHECKS[alert.check].is_observed
+    if not is_observed and untrue_for < RECOVERING_SHARE * alert.keep_firing_for_seconds:
         return alert
-    return replace(alert, recovering_since=alert.last_true_at)
+    return replace(alert, recovering_since=since)
 
 
 def _with_cause(alert: Alert, cause: str | None, alerts: Alerts, now: float) -> Alert:
@@ -309,7 +349,10 @@ def _with_cause(alert: Alert, cause: str | None, alerts: Alerts, now: float) -> 
         return replace(alert, inhibited_until=now + SETTLE_SECONDS)
     if now < alert.inhibited_until or alert.last_true_at < now:
         return alert  # what only fires on because its rule keeps it is no news
-    return replace(alert, inhibited_by=None, inhibited_until=None)
+    # A cause that never fired is forgotten: nothing followed from it.
+    has_fired = before is not None and before.fired_at is not None
+    followed = alert.inhibited_by if has_fired else alert.followed
+    return replace(alert, inhibited_by=None, inhibited_until=None, followed=followed)
 
 
 def active(alerts: Iterable[Alert]) -> list[Alert]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
 import polars as pl
@@ -27,12 +28,13 @@ from app.ui.alert_list import (
     severity_style,
 )
 from app.ui.browser.items import Item, Target
+from app.ui.incident_order import BROKER_MISSING, DEADLINE_SHOWN
 from app.ui.incidents import (
-    DEADLINE_SHOWN,
     LOSES_DATA,
     Incident,
     is_mending,
     last_end,
+    loses_first,
     losing,
     mended_at,
     never_fired,
@@ -99,17 +101,18 @@ def story(alert_id: str, label: str) -> Target:
 def span(incident: Incident, view: View) -> str:
     """Write when an incident was: ``since 18:43``, or ``18:43, lasted 6 min``.
 
-    What was mended before its alert was over: ``18:43, lasted 3 min, alert over at 18:49``.
+    Whose damage outlived what was mended: ``18:43, lasted 3 min, alert over at 18:49``.
     """
     cause = incident.cause
     began = clock(moment(cause.began_at), view.zone, now=view.now)
     mended = mended_at(cause)
-    if incident.ended_at is None or mended is None:
+    goes_on = incident.ended_at is None and not incident.is_recovering
+    if goes_on or mended is None:
         return since_when(incident.lead, view)
     began = or_before(began, at_least=cause.began_before)
     lasted = f"lasted {duration(mended - cause.began_at)}".replace(" ", "\u00a0")
-    if mended == cause.resolved_at:
-        return f"{began}, {lasted}"
+    if cause.before_mending is None or cause.resolved_at is None or mended == cause.resolved_at:
+        return f"{began}, {lasted}"  # its rule only kept it for a while
     over = clock(moment(cause.resolved_at), view.zone, now=view.now)
     return f"{began}, {lasted}, alert over at {over}"
 
@@ -157,27 +160,38 @@ def is_far(at: datetime | None, now: datetime) -> bool:
     return at is not None and at - now > timedelta(seconds=NEAR_SECONDS)
 
 
-def loss(one: Incident, now: datetime) -> str:
-    """Say how soon an incident loses data; nothing where that is not known, or far away."""
-    return LOSES_NOW if losing(one) else deadline(moment(one.cause.deadline), now)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossAhead:
+    """What is said of the data that an incident loses first; no words: nothing.
+
+    Attributes:
+        words: How soon.
+        who: The group that loses it, where the cause is about something else.
+        is_far: Whether that is further away than what rules call near.
+    """
+
+    words: str = ""
+    who: str = ""
+    is_far: bool = False
 
 
-def loser(one: Incident) -> str:
-    """Return the group that loses data first, where the cause is about something else."""
-    if {"group", "name"} & one.cause.labels.keys():
-        return ""
-    found = losing(one) or [each for each in one.symptoms if each.deadline is not None]
-    of_groups = [each for each in found if "group" in each.labels]
-    first = min(of_groups, key=lambda each: each.deadline or 0.0, default=None)
-    return "" if first is None else first.labels["group"]
+def loss_ahead(one: Incident, now: datetime) -> LossAhead:
+    """Return what is said of an incident's first loss; nothing of what is not known, or far off."""
+    first = loses_first(one)
+    who = "" if first is one.cause else first.labels["group"]
+    if losing(one):
+        return LossAhead(words=LOSES_NOW, who=who)
+    at = moment(first.deadline)
+    words = deadline(at, now)
+    return LossAhead(words=words, who=who, is_far=is_far(at, now)) if words else LossAhead()
 
 
 def ahead(one: Incident, now: datetime) -> str:
     """Say in a sentence who loses data how soon; nothing where that is not known, or far away."""
-    left, who = loss(one, now), loser(one)
-    if left == LOSES_NOW:
-        return f"{who or 'It'} {left}."
-    return f"At the present rates {who or 'it'} {left}." if left else ""
+    loss = loss_ahead(one, now)
+    if loss.words == LOSES_NOW:
+        return f"{loss.who or 'It'} {loss.words}."
+    return f"At the present rates {loss.who or 'it'} {loss.words}." if loss.words else ""
 
 
 def items(
@@ -203,10 +217,13 @@ def items(
     """
     rows = []
     for one in found:
-        cause, lead, what = one.cause, one.lead, thin(one.lead.what)
+        cause, lead = one.cause, one.lead
+        back = _back(one, view)
+        what = back or thin(lead.what)
         goes_on = one.ended_at is None
         by = (acknowledged or {}).get(cause.id)
-        bad = thin(how_bad(lead, is_over=lead.state is State.RESOLVED))
+        # What was said while a broker was missing reads like what is so now.
+        bad = "" if back else thin(how_bad(lead, is_over=lead.state is State.RESOLVED))
         total = (lost or {}).get(cause.id, "")
         # What was lost in all and in the last minutes, side by side, read as two losses.
         why = total if total and lead.check == LOSES_DATA else f"{total} {bad}".strip()
@@ -218,25 +235,25 @@ def items(
         if cluster != view.cluster and cluster not in view.sources_beside:
             named = {**target.parameters, "cluster": cluster}
             target = Target(label=target.label, page=target.page, parameters=named)
-        at = moment(lead.last_true_at)
-        # What recovers is not so any more, however short a while ago it was.
-        interval = 0.0 if one.is_recovering else view.evaluated_every_seconds
-        seen = "" if lead.state is State.RESOLVED else last_seen(at, view.now, view.zone, interval)
+        at, interval = moment(lead.last_true_at), view.evaluated_every_seconds
+        # Of what recovers its times say how long it was so.
+        is_past = lead.state is State.RESOLVED or one.is_recovering
+        seen = "" if is_past else last_seen(at, view.now, view.zone, interval)
         # A deadline is of what is so now.
-        until = loss(one, view.now) if goes_on and not seen else ""
-        who = loser(one)
+        is_now = goes_on and not seen and not one.is_recovering
+        loss = loss_ahead(one, view.now) if is_now else LossAhead()
         notes = [
             text
             for text, is_so in (
                 (seen, goes_on),
-                (f"group {who}", bool(until and who and who != lead.labels.get("group"))),
+                (f"group {loss.who}", loss.who not in ("", lead.labels.get("group"))),
                 (f"{SEVERITY_BADGE_STYLES[cause.severity].word} if it lasts", one.is_pending),
                 (_after(one), goes_on),
                 (f"in {view.place(cluster)}", cluster != view.cluster),
                 (f"{by.author} looks after it" if by else "", by is not None),
                 ("silenced", cause.id in silenced),
                 ("no data", lead.no_data_since is not None),
-                ("came back " + count(cause.flaps, "time"), cause.flaps > 0),
+                (_came_back(one, view), cause.flaps > 0),
             )
             if is_so and text
         ]
@@ -248,8 +265,8 @@ def items(
                 when=span(one, view),
                 why=why,
                 note=", ".join(notes),
-                until=until,
-                is_far=not losing(one) and is_far(moment(cause.deadline), view.now),
+                until=loss.words,
+                is_far=loss.is_far,
                 # What to do about it was to be done while it lasted.
                 step=lead.step if goes_on else "",
                 link=target,
@@ -259,6 +276,14 @@ def items(
             )
         )
     return rows
+
+
+def _back(one: Incident, view: View) -> str:
+    """Say of a broker that was missing, and recovers, that it is back; nothing of all else."""
+    lead, at = one.lead, moment(one.lead.recovering_since)
+    if lead.check != BROKER_MISSING or not one.is_recovering or at is None:
+        return ""
+    return f"Broker {lead.labels['broker']} is back since {clock(at, view.zone, now=view.now)}"
 
 
 def badge_of(one: Incident) -> BadgeStyle:
@@ -272,12 +297,23 @@ def badge_of(one: Incident) -> BadgeStyle:
     return badge_style(one.weight, one.lead.state, recovers=one.is_recovering)
 
 
+def _came_back(one: Incident, view: View) -> str:
+    """Say how often a cause came back; of what is over, also when it was first there."""
+    came = f"came back {count(one.cause.flaps, 'time')}"
+    if one.ended_at is None or not one.earlier:
+        return came
+    return f"{came}, first at {clock(moment(one.began_at), view.zone, now=view.now)}"
+
+
 def _after(one: Incident) -> str:
-    """Say of a row whose cause is over what its cause was; nothing where it goes on."""
+    """Say of a row whose cause is over what its cause was; nothing where it goes on.
+
+    Nor where two rules say the same: then it goes on, less or more severe.
+    """
     cause = one.cause
     if one.lead is not cause:
         ends = RECOVERING.word if cause.is_recovering else "over"
-        return f"after “{thin(cause.what)}” ({ends})"
+        return "" if one.lead.what == cause.what else f"after “{thin(cause.what)}” ({ends})"
     return OVER if cause.state is State.RESOLVED else ""
 
 
@@ -294,7 +330,8 @@ def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:
     rows = []
     for one in found:
         cause = one.cause
-        rows += _bars(cause.what, [cause], mended_at(cause), now)
+        for each in (*one.earlier, cause):
+            rows += _bars(cause.what, [each], mended_at(each), now)
         if fired := [each for each in symptoms_of(one) if not never_fired(each)]:
             label = f"  ↳ {numbered(one)} of {cause.what}"
             rows += _bars(label, fired, last_end(fired), now)

@@ -5,25 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import polars as pl
 
-from alerting.rules.folding import as_listed
+from alerting.checks.registry import CHECKS
+from alerting.rules.folding import as_it_was, as_listed
 from alerting.rules.inhibition import EARLIER_SECONDS
-from alerting.rules.lifecycle import LAST_MOMENT, SETTLE_SECONDS, Alert, State, alert_id
+from alerting.rules.lifecycle import (
+    FLAP_SECONDS,
+    LAST_MOMENT,
+    SETTLE_SECONDS,
+    Alert,
+    State,
+)
 from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.model import Status
-from alerting.status.phrases import in_steps
+from app.ui.comebacks import came_back_as
 
 DEAD_LETTERS_ARRIVE = "dead_letter_ratio"
 """The check of dead letters that arrive."""
 LOSES_DATA = "losing_data"
 """The check of a group whose unread messages retention deletes."""
-
-DEADLINE_SHOWN = timedelta(days=7)
-"""Later than that nobody acts on, and rates will have changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +35,26 @@ class Incident:
     """A cause, and what followed from it, in order of time.
 
     Attributes:
+        cause: What is wrong; of what came back, the last time.
+        symptoms: What followed, each time.
+        earlier: The times before, in their order: each was over a short while before the next.
         is_source_stopped: Whether it cannot be true now, since all that may make it so is stopped.
     """
 
     cause: Alert
     symptoms: tuple[Alert, ...] = ()
+    earlier: tuple[Alert, ...] = ()
     is_source_stopped: bool = False
+
+    @property
+    def alerts(self) -> tuple[Alert, ...]:
+        """All that belongs to it."""
+        return (*self.earlier, self.cause, *self.symptoms)
+
+    @property
+    def began_at(self) -> float:
+        """When its cause began, the first time."""
+        return min(one.began_at for one in (*self.earlier, self.cause))
 
     @property
     def is_pending(self) -> bool:
@@ -107,7 +125,7 @@ class Incident:
     def overlaps(self, since: float, until: float) -> bool:
         """Whether it was open at some moment between two, in Unix seconds."""
         ended = self.ended_at
-        return self.cause.began_at < until and (ended is None or ended >= since)
+        return self.began_at < until and (ended is None or ended >= since)
 
     @property
     def outlived_at(self) -> float | None:
@@ -125,10 +143,16 @@ def last_end(alerts: Iterable[Alert]) -> float | None:
 def mended_at(cause: Alert) -> float | None:
     """Return until when an incident lasted: its cause was mended then; None: it goes on.
 
-    Its alert is over then, or later, and its symptoms may outlive both.
+    That is the first evaluation that found it not to be so any more. Its alert is over then, or
+    later, once its rule has kept it, and its symptoms may outlive both.
     """
-    was = cause.before_mending
-    return cause.resolved_at if was is None or cause.resolved_at is None else was.until
+    if cause.resolved_at is None and not cause.is_recovering:
+        return None
+    if cause.before_mending is not None:
+        return cause.before_mending.until
+    if cause.is_recovering:
+        return cause.recovering_since
+    return cause.resolved_at if cause.untrue_since is None else cause.untrue_since
 
 
 _OF_STATUS = {one.value.lower(): one.value for one in Status} | {
@@ -169,9 +193,22 @@ def never_fired(alert: Alert) -> bool:
     return alert.fired_at is None and alert.state is not State.FIRING
 
 
-def is_before(cause: Alert, symptom: Alert) -> bool:
-    """Return whether a symptom began clearly before its cause."""
-    return symptom.began_at < cause.began_at - EARLIER_SECONDS
+def worst_time(one: Incident) -> Alert:
+    """Return the cause of an incident as it was at its worst, of all times that it was there."""
+    cause = as_it_was(one.cause)
+    worst = cause
+    for each in map(as_it_was, one.earlier):
+        if each.worst is None or worst.worst is None:
+            continue
+        value, most = each.worst.value, worst.worst.value
+        if value > most if CHECKS[cause.check].bad == "above" else value < most:
+            worst = each
+    return worst
+
+
+def is_before(one: Incident, symptom: Alert) -> bool:
+    """Return whether a symptom of an incident began clearly before its cause."""
+    return symptom.began_at < one.began_at - EARLIER_SECONDS
 
 
 def between(
@@ -193,8 +230,15 @@ def between(
     while asked:
         known |= {one.id: one for times in asked for one in alerts_of(*times)}
         found = [one for one in incidents(known.values()) if one.overlaps(since, until)]
-        begins = [each.began_at for one in found for each in (one.cause, *one.symptoms)]
-        ends = [LAST_MOMENT if one.ended_at is None else one.ended_at for one in found]
+        # What flaps was there a while before, and what is over may come back as long after.
+        begins = [
+            each.began_at - (FLAP_SECONDS if each.flaps else 0.0)
+            for one in found
+            for each in one.alerts
+        ]
+        ends = [
+            LAST_MOMENT if one.ended_at is None else one.ended_at + FLAP_SECONDS for one in found
+        ]
         begin, end = min([first, *begins]), max([last, *ends])
         beside = ((begin, first), (last, end))
         first, last, asked = begin, end, [times for times in beside if times[0] < times[1]]
@@ -214,20 +258,27 @@ def _grouped(alerts: Sequence[Alert]) -> list[Incident]:
     known: dict[str, list[Alert]] = {}
     for alert in alerts:
         known.setdefault(alert.fingerprint, []).append(alert)
+    root_of = {alert.id: _root(alert, known) for alert in alerts}
+    roots = [alert for alert in alerts if root_of[alert.id] is alert]
+    last_of = came_back_as(roots)
     symptoms: dict[str, list[Alert]] = {}
-    for alert in alerts:
-        root = _root(alert, known)
+    earlier: dict[str, list[Alert]] = {}
+    for alert in sorted(alerts, key=lambda one: one.began_at):
+        root = root_of[alert.id]
+        last = last_of.get(root.id, root)
         if root is not alert:
-            symptoms.setdefault(root.id, []).append(alert)
-    followed = {one.id for found in symptoms.values() for one in found}
+            symptoms.setdefault(last.id, []).append(alert)
+        elif last is not alert:
+            earlier.setdefault(last.id, []).append(alert)
     return sorted(
         (
             Incident(
                 cause=alert,
-                symptoms=tuple(sorted(symptoms.get(alert.id, ()), key=lambda one: one.began_at)),
+                symptoms=tuple(symptoms.get(alert.id, ())),
+                earlier=tuple(earlier.get(alert.id, ())),
             )
-            for alert in alerts
-            if alert.id not in followed
+            for alert in roots
+            if alert.id not in last_of
         ),
         key=lambda one: (-one.cause.began_at, one.cause.fingerprint),
     )
@@ -242,35 +293,21 @@ def losing(one: Incident) -> list[Alert]:
     ]
 
 
-def in_order(found: Iterable[Incident], now: datetime) -> list[Incident]:
-    """Return what is open in the order of lists: what somebody is to act on first.
+def loses_first(one: Incident) -> Alert:
+    """Return the alert of an incident that tells of its first loss, now or at its deadline.
 
-    What recovers comes after all that fires, and what is pending last; among these the worst comes
-    first. Among its like comes first a missing broker, after which one more fault may stop all;
-    then what is lost now, then the nearest deadline, then what has none, and of these the newest.
+    Where the cause is about no group and no dead letters, that is of the group that loses first.
+    What is over, or recovers, loses nothing.
     """
-    return sorted(found, key=lambda one: _urgency(one, now))
-
-
-def _urgency(one: Incident, now: datetime) -> tuple[int, int, bool, int, float, float, str]:
-    lead = one.lead
-    return (
-        2 if one.is_pending else 1 if one.is_recovering else 0,
-        SEVERITIES.index(one.weight),
-        lead.check != "broker_missing",
-        *_loss(one, now),
-        -lead.began_at,
-        lead.fingerprint,
-    )
-
-
-def _loss(one: Incident, now: datetime) -> tuple[int, float]:
-    """Rank what is lost now, what will be in how long, and the rest."""
-    if losing(one):
-        return 0, 0.0
-    left = math.inf if one.cause.deadline is None else one.cause.deadline - now.timestamp()
-    # As it is written: rows do not change places with each poll.
-    return (1, in_steps(left)) if left <= DEADLINE_SHOWN.total_seconds() else (2, 0.0)
+    if {"group", "name"} & one.cause.labels.keys():
+        return one.cause
+    found = losing(one) or [
+        each
+        for each in one.symptoms
+        if each.deadline is not None and each.state is not State.RESOLVED and not each.is_recovering
+    ]
+    of_groups = [each for each in found if "group" in each.labels]
+    return min(of_groups, key=lambda each: each.deadline or 0.0, default=one.cause)
 
 
 def of_rows(rows: pl.DataFrame) -> list[Incident]:
@@ -281,22 +318,24 @@ def of_rows(rows: pl.DataFrame) -> list[Incident]:
 def with_rows(found: Iterable[Incident], rows: pl.DataFrame) -> list[Incident]:
     """Return incidents with what rows of ``open_alerts`` know beside alerts.
 
-    That is the deadline of the group or topic that a cause is about.
+    That are the deadlines of the groups and topics that alerts are about, and which of them recover
+    since their group catches up.
     """
-    known = {_id_of(row): row for row in rows.iter_rows(named=True)}
-    with_known = []
-    for one in found:
-        row = known.get(one.cause.id)
-        if row is not None:
-            at = row["deadline_at"]
-            cause = replace(one.cause, deadline=None if at is None else at.timestamp())
-            one = replace(one, cause=cause)
-        with_known.append(one)
-    return with_known
+    known = {one.id: one for one in map(alert_of, rows.iter_rows(named=True))}
 
+    def dated(alert: Alert) -> Alert:
+        row = known.get(alert.id)
+        if row is None:
+            return alert
+        since = alert.recovering_since
+        if alert.last_true_at <= row.last_true_at:
+            since = since or row.recovering_since
+        return replace(alert, deadline=row.deadline, recovering_since=since)
 
-def _id_of(row: Mapping[str, Any]) -> str:
-    return alert_id(row["fingerprint"], row["started_at"].timestamp())
+    return [
+        replace(one, cause=dated(one.cause), symptoms=tuple(map(dated, one.symptoms)))
+        for one in found
+    ]
 
 
 def alert_of(row: Mapping[str, Any]) -> Alert:
@@ -318,6 +357,7 @@ def alert_of(row: Mapping[str, Any]) -> Alert:
         began_before=bool(row["since_at_least"]),
         deadline=known["deadline_at"],
         runbook=row["runbook"] or "",
+        flaps=row["flaps"] or 0,
     )
 
 

@@ -56,7 +56,7 @@ class Total:
 def losses_of(one: Incident) -> list[Loss]:
     """Return what the alerts of an incident know of losses, a row a group, the largest first."""
     found: dict[tuple[str, str], Loss] = {}
-    for alert in sorted((one.cause, *one.symptoms), key=lambda each: each.began_at):
+    for alert in sorted(one.alerts, key=lambda each: each.began_at):
         labels, began = alert.labels, moment(alert.began_at)
         if alert.check != LOSES_DATA or began is None:
             continue

@@ -18,7 +18,8 @@ from app.ui import components, dead_letter_sources, group_list
 from app.ui.advice import current_advice
 from app.ui.alert_list import as_said
 from app.ui.dead_letter_sources import Source
-from app.ui.incidents import DEAD_LETTERS_ARRIVE, Incident, in_order, with_rows
+from app.ui.incident_order import in_order
+from app.ui.incidents import DEAD_LETTERS_ARRIVE, Incident, with_rows
 from app.ui.tables import NEVER
 from lake.schemas.current import GROUP_STATUS, RECENT_CHANGES
 
@@ -43,8 +44,9 @@ def told(view: View, found: Sequence[Incident]) -> list[Incident]:
     Where what to do is a question of scaling, the step is the change that Scaling advises. Of a
     group that stopped and has members again, the first thing said is that these are back; of dead
     letters, what the groups do that may write them, where that decides how many arrive. What
-    recovers says what it said: it is not so any more.
+    recovers is told as what is not so any more.
     """
+    found = [*map(in_past, found)]
     advised: dict[tuple[str, str], str] = {}
     back: dict[tuple[str, str], str] = {}
     sources: dict[tuple[str, str], Source] = {}
@@ -65,18 +67,15 @@ def told(view: View, found: Sequence[Incident]) -> list[Incident]:
         for cluster in _by_cluster(map(_dead_letters, found)):
             known = dead_letter_sources.of_cluster(replace(view, cluster=cluster))
             sources |= {(cluster, topic): source for topic, source in known.items()}
-    return [
-        with_source(with_members(advised_step(in_past(one), advised), back), sources)
-        for one in found
-    ]
+    return [with_source(with_members(advised_step(one, advised), back), sources) for one in found]
 
 
 def in_past(one: Incident) -> Incident:
-    """Return an incident whose cause, where it recovers, is told as what was said of it."""
+    """Return an incident that, where it recovers, says what was said of it, and no step."""
     lead = one.lead
     if not lead.is_recovering:
         return one
-    return one.led_by(replace(lead, detail=as_said(lead.detail, is_over=True)))
+    return one.led_by(replace(lead, detail=as_said(lead.detail, is_over=True), step=""))
 
 
 def _by_cluster(subjects: Iterable[tuple[str, str] | None]) -> dict[str, list[str]]:

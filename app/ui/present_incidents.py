@@ -10,7 +10,8 @@ import streamlit as st
 
 from app.data import present
 from app.data.context import View
-from app.ui.incidents import Incident, in_order, of_rows
+from app.ui.incident_order import in_order
+from app.ui.incidents import Incident, of_rows
 
 
 def here(view: View) -> Sequence[Incident]:

@@ -112,7 +112,7 @@ def symptoms_in_all(one: Incident) -> str:
             said = [f"{said[0]} now"]
         else:
             said.append(f"{found.now or 'none'} of them now")
-    before = counted(each for each in symptoms if is_before(one.cause, each)).fired
+    before = counted(each for each in symptoms if is_before(one, each)).fired
     if before:
         said.append(f"{before} of them from before")
     beside = [(found.pending, "pending"), (found.never_fired, "that never fired")]

@@ -222,10 +222,11 @@ OPEN_ALERTS = _current(
     started_at="timestamp",  # first sight
     fired_at="timestamp",
     last_true_at="timestamp",
-    recovering_since="timestamp",  # the same, of what is no longer true and waits to be resolved
+    recovering_since="timestamp",  # first seen untrue, of what waits to be resolved
     deadline_at="timestamp",  # when messages will be deleted, where that is known
     inhibited_by="string",  # fingerprint of its cause; null: it stands for itself
     runbook="string",
+    flaps="long",  # how often it came back, each time within an hour
 )
 """Alerts that are pending or firing, each with its cause, as lists show them."""
 

@@ -29,7 +29,7 @@ from app.ui import (
 from app.ui.advice import current_advice
 from app.ui.changes import event_marks, page_events
 from app.ui.group_badges import BADGE_STYLES
-from app.ui.incidents import DEADLINE_SHOWN
+from app.ui.incident_order import DEADLINE_SHOWN
 from app.ui.tables import NEVER, Column
 from app.ui.time_axis import page_axis
 from app.views.group import members, partition_table, view_model

@@ -1,15 +1,15 @@
 """What began when, what followed, what was changed just before, and when it ended."""
 
 from dataclasses import replace
+from functools import partial
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from alerting.checks.loss_deadline import kept_by_topic
 from alerting.errors import AlertingError
-from alerting.rules.lifecycle import Alert, State, active
+from alerting.rules.lifecycle import State, active
 from app.data import alert_store, history_queries, present, queries, sampled
-from app.data.alert_store import VisibleAlerts
 from app.data.context import current
 from app.data.history import History
 from app.style.charts.base import Axis
@@ -69,25 +69,13 @@ if store is None or alert is None:
 cluster = alert.labels.get("cluster", view.cluster)
 
 
-def around(store: VisibleAlerts, one: Alert) -> list[Alert]:
-    """Return the alerts that may have led to one, or have followed from it."""
-    since = one.began_at - view_model.BEFORE.total_seconds()
-    until = (one.resolved_at or view.now.timestamp()) + view_model.AFTER.total_seconds()
-    return store.around(since, until, [cluster])
-
-
-related = around(store, alert)
-incident = view_model.incident_of(alert, related)
-if incident.cause.id != alert.id:
-    # It may have ended before its cause did, which others followed from.
-    related = around(store, incident.cause)
-    incident = view_model.incident_of(incident.cause, related)
+incident = view_model.incident_of(alert, partial(store.around, clusters=[cluster]), view.now)
 if incident.ended_at is None:
     (incident,) = open_incidents.told(view, open_incidents.at_present(view, [incident]))
 at_present, incident = incident, view_model.as_it_was(incident)
 cause = incident.cause
 components.tab_title(view, cause.what, "Incident")
-began = moment(cause.began_at) or view.now
+began = moment(incident.began_at) or view.now
 ended = moment(incident.ended_at)
 
 with st.container(horizontal=True, vertical_alignment="center"):
@@ -99,8 +87,8 @@ detail, step = view_model.told(at_present)
 lost = losses.said(view, [incident]).get(cause.id, "")
 bad = " ".join(filter(None, (thin(detail), lost)))
 st.markdown(
-    f"{escape(bad)} {view_model.sentence(incident, view.now, view.zone)}  \n"
-    f":gray[:material/arrow_forward: {escape(step)}]"
+    f"{escape(bad)} {view_model.sentence(incident, view.now, view.zone)}"
+    + (f"  \n:gray[:material/arrow_forward: {escape(step)}]" if step else "")
 )
 by = acknowledged.get(cause.id)
 is_address = cause.runbook.startswith(("http://", "https://"))

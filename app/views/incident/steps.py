@@ -14,7 +14,7 @@ from alerting.tools.rule_trial import thing
 from app.style.format import count, duration, thin
 from app.ui.alert_list import as_said, moment
 from app.ui.changes.events import Event, Sort
-from app.ui.incidents import Incident, is_before, never_fired
+from app.ui.incidents import Incident, is_before, mended_at, never_fired
 from app.ui.symptoms import identity, limited
 
 SAME = timedelta(minutes=2)
@@ -42,37 +42,21 @@ def of_incident(
         acknowledged: Acknowledgements by alert.
     """
     cause = incident.cause
-    began = moment_of(cause.began_at)
     changes = list(changes)
-    told = [one for one in changes if is_begin(incident, one.what, one.at)]
-    with_it = [f"{one.detail[0].upper()}{one.detail[1:]}." for one in told if one.detail]
+    told = [
+        one
+        for one in changes
+        if any(is_begin(each, one.what, one.at) for each in (*incident.earlier, cause))
+    ]
+    with_it = [
+        f"{one.detail[0].upper()}{one.detail[1:]}."
+        for one in told
+        if one.detail and is_begin(cause, one.what, one.at)
+    ]
     # How bad it was is of its end, or of now: nobody knew it when it began.
     detail = " ".join(filter(None, (cause.cause, *with_it)))
-    found = [Step(at=began, kind="cause", what=cause.what, detail=detail)]
-    fired, ended = moment(cause.fired_at), moment(cause.resolved_at)
-    if fired is not None:
-        found.append(Step(at=fired, kind="alert", what="the alert fired", detail=cause.rule))
-    if (worst := cause.worst) is not None and worst.detail != cause.detail:
-        found.append(
-            Step(
-                at=moment_of(worst.at),
-                kind="worst",
-                what=f"at its worst: {cause.what}",
-                detail=as_said(thin(worst.detail), is_over=True),
-            )
-        )
-    if (was := cause.before_mending) is not None:
-        found.append(
-            Step(
-                at=moment_of(was.until),
-                kind="mended",
-                what=f"mended: {cause.what}",
-                detail=as_said(thin(was.detail), is_over=True),
-            )
-        )
-    if ended is not None:
-        detail = "" if was is not None else as_said(thin(cause.detail), is_over=True)
-        found.append(Step(at=ended, kind="end", what=f"over: {cause.what}", detail=detail))
+    found = [step for one in incident.earlier for step in _of_cause(one, one.cause)]
+    found += _of_cause(cause, detail)
     found += [
         Step(
             at=moment_of(said.at),
@@ -80,7 +64,7 @@ def of_incident(
             what=f"{said.author} looks after it",
             detail=said.comment,
         )
-        for alert in (cause, *incident.symptoms)
+        for alert in incident.alerts
         if (said := acknowledged.get(alert.id)) is not None
     ]
     for alike in symptoms_together(incident):
@@ -98,10 +82,37 @@ def of_incident(
     return sorted(found, key=lambda step: (step.at, step.kind))
 
 
-def is_begin(incident: Incident, what: str, at: datetime) -> bool:
-    """Return whether an event is the begin of an incident: it says the same of the same moment."""
-    is_same = what.casefold() == incident.cause.what.casefold()
-    return is_same and abs(at - moment_of(incident.cause.began_at)) <= SAME
+def _of_cause(cause: Alert, detail: str) -> list[Step]:
+    """Return what happened to a cause, one time that it was there."""
+    found = [Step(at=moment_of(cause.began_at), kind="cause", what=cause.what, detail=detail)]
+    fired, ended = moment(cause.fired_at), moment(cause.resolved_at)
+    if fired is not None:
+        found.append(Step(at=fired, kind="alert", what="the alert fired", detail=cause.rule))
+    if (worst := cause.worst) is not None and worst.detail != cause.detail:
+        found.append(
+            Step(
+                at=moment_of(worst.at),
+                kind="worst",
+                what=f"at its worst: {cause.what}",
+                detail=as_said(thin(worst.detail), is_over=True),
+            )
+        )
+    was = cause.before_mending
+    mended = moment(mended_at(cause) if was is None else was.until)
+    # What recovers is told as that already.
+    said = as_said(thin((was or cause).detail), is_over=was is not None or ended is not None)
+    if mended is not None and mended != ended:
+        found.append(Step(at=mended, kind="mended", what=f"mended: {cause.what}", detail=said))
+        said = ""
+    if ended is not None:
+        found.append(Step(at=ended, kind="end", what=f"over: {cause.what}", detail=said))
+    return found
+
+
+def is_begin(cause: Alert, what: str, at: datetime) -> bool:
+    """Return whether an event is the begin of a cause: it says the same of the same moment."""
+    is_same = what.casefold() == cause.what.casefold()
+    return is_same and abs(at - moment_of(cause.began_at)) <= SAME
 
 
 def symptoms_together(incident: Incident) -> list[list[Alert]]:
@@ -114,7 +125,7 @@ def symptoms_together(incident: Incident) -> list[list[Alert]]:
     for one in incident.symptoms:
         if never_fired(one) and identity(one) in fired:
             continue
-        is_early = is_before(incident.cause, one)
+        is_early = is_before(incident, one)
         alike = (one.check, one.severity.value, is_early, never_fired(one))
         found.setdefault(alike, []).append(one)
     return list(found.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from math import ceil
@@ -16,11 +16,12 @@ from alerting.rules.matchers import Acknowledgement
 from app.data.history import History
 from app.data.time_range import TimeRange, between
 from app.style.charts.base import ChartEvent
-from app.style.format import clock, duration, escape, thin
+from app.style.format import clock, count, duration, escape, thin
+from app.ui import incidents
 from app.ui.alert_list import how_bad, moment, severity_style
 from app.ui.changes.events import Event
 from app.ui.incident_list import ahead, or_before, timeline_rows, what_goes_on
-from app.ui.incidents import Incident, incidents, last_end, mended_at
+from app.ui.incidents import Incident, last_end, mended_at
 from app.ui.symptoms import symptoms_in_all
 from app.views.incident import lag, replication
 from app.views.incident.steps import Step, after, is_begin, moment_of, named, symptoms_together
@@ -36,20 +37,37 @@ LEAST_EDGE = timedelta(minutes=10)
 _MINUTE = timedelta(minutes=1)
 
 
-def incident_of(alert: Alert, around: Iterable[Alert]) -> Incident:
-    """Return the incident that an alert belongs to, of the alerts around it."""
-    known = {one.id: one for one in around} | {alert.id: alert}
+def incident_of(
+    alert: Alert, alerts_of: Callable[[float, float], Iterable[Alert]], now: datetime
+) -> Incident:
+    """Return the incident that an alert belongs to, whole.
+
+    Args:
+        alert: The alert.
+        alerts_of: Returns the alerts between two moments, in Unix seconds.
+        now: The present.
+    """
+    since = alert.began_at - BEFORE.total_seconds()
+    until = (alert.resolved_at or now.timestamp()) + AFTER.total_seconds()
+
+    def with_it(since: float, until: float) -> list[Alert]:
+        return [*(one for one in alerts_of(since, until) if one.id != alert.id), alert]
+
     return next(
         one
-        for one in incidents(known.values())
-        if alert.id in {each.id for each in (one.cause, *one.symptoms)}
+        for one in incidents.between(with_it, since, until)
+        if alert.id in {each.id for each in one.alerts}
     )
 
 
 def as_it_was(incident: Incident) -> Incident:
     """Return an incident whose alerts say what they said before they were mended."""
-    cause, *symptoms = map(folding.as_it_was, (incident.cause, *incident.symptoms))
-    return replace(incident, cause=cause, symptoms=tuple(symptoms))
+    return replace(
+        incident,
+        cause=folding.as_it_was(incident.cause),
+        symptoms=tuple(map(folding.as_it_was, incident.symptoms)),
+        earlier=tuple(map(folding.as_it_was, incident.earlier)),
+    )
 
 
 def topics_of(cause: Alert, groups: pl.DataFrame) -> list[str]:
@@ -67,7 +85,7 @@ def bars(incident: Incident, now: datetime) -> pl.DataFrame:
     """Return the cause and its symptoms as bars of a timeline, those that are alike as one."""
     return timeline_rows(
         [
-            Incident(cause=incident.cause),
+            replace(incident, symptoms=()),
             *(Incident(cause=_as_one(alike)) for alike in symptoms_together(incident)),
         ],
         now,
@@ -86,7 +104,7 @@ def around(
 
     Changes and symptoms that were there before are on it, as far back as changes are looked for.
     """
-    began, last = moment_of(incident.cause.began_at), moment(incident.ended_at) or now
+    began, last = moment_of(incident.began_at), moment(incident.ended_at) or now
     edge = max((last - began) * EDGE, LEAST_EDGE)
     before = [*(moment_of(one.began_at) for one in incident.symptoms), *(one.at for one in changes)]
     earliest = max(min([began, *before]), began - BEFORE) - edge / 4
@@ -111,12 +129,13 @@ def ends(incident: Incident, marked: Sequence[ChartEvent]) -> tuple[ChartEvent, 
         incident: The incident.
         marked: What the chart marks beside: it may have the begin.
     """
-    cause, over = incident.cause, moment(incident.cause.resolved_at)
     found = []
-    if not any(is_begin(incident, one.text, one.at) for one in marked):
-        found.append(ChartEvent(at=moment_of(cause.began_at), text=cause.what, kind="act"))
-    if over is not None:
-        found.append(ChartEvent(at=over, text="over"))
+    for cause in (*incident.earlier, incident.cause):
+        over = moment(cause.resolved_at)
+        if not any(is_begin(cause, one.text, one.at) for one in marked):
+            found.append(ChartEvent(at=moment_of(cause.began_at), text=cause.what, kind="act"))
+        if over is not None:
+            found.append(ChartEvent(at=over, text="over"))
     return tuple(found)
 
 
@@ -163,6 +182,10 @@ def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
     )
     said = symptoms_in_all(incident) or "no symptom"
     said = f"{said[0].upper()}{said[1:]}."
+    if incident.earlier:
+        first = clock(moment(incident.began_at), zone, now=now, to_seconds=True)
+        times = count(len(incident.earlier), "time")
+        said = f"It was first there at {first} and came back {times}. {said}"
     mended = mended_at(cause)
     if incident.ended_at is not None and mended is not None:
         lasted = duration(mended - cause.began_at)
@@ -171,6 +194,9 @@ def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
             last = clock(moment(incident.outlived_at), zone, now=now, to_seconds=True)
             said = f"{said} Its last symptom ended at {last}."
         return f"It began at {began}, lasted {lasted}; its alert was over at {over}. {said}"
+    if incident.is_recovering and mended is not None:
+        lasted = duration(mended - cause.began_at)
+        return f"It began at {began} and lasted {lasted}; its alert recovers. {said}"
     goes = duration(now.timestamp() - cause.began_at)
     if cause.resolved_at is not None:
         return f"It began at {began}; the cause is {what_goes_on(incident)}. {said}"
@@ -200,7 +226,7 @@ def markdown(
         late: How late its groups were.
     """
     cause = folding.as_it_was(incident.cause)
-    began = moment_of(cause.began_at)
+    began = moment_of(incident.began_at)
     facts: dict[str, Any] = {
         "Cluster": cause.labels.get("cluster", "unknown"),
         "Severity": severity_style(cause.severity, is_over=incident.ended_at is not None).word,

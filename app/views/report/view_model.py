@@ -10,12 +10,13 @@ from html import escape
 import polars as pl
 
 from alerting.rules.folding import as_it_was
+from alerting.rules.lifecycle import Alert
 from app.data.context import View
 from app.style.columns import line_width, room_left
 from app.style.format import BRIEFLY, count, duration, exact, listing, zone_name
 from app.ui import tables
 from app.ui.alert_list import EVERY_SEVERITY, at_worst, cut_note, moment, severity_style
-from app.ui.incidents import Incident, mended_at, never_fired
+from app.ui.incidents import Incident, mended_at, never_fired, worst_time
 from app.ui.symptoms import counted, symptoms_of
 from app.ui.tables import Column
 from app.ui.time_axis import how_much
@@ -98,21 +99,20 @@ def incident_part(
     """
     rows = []
     for one in found:
-        began, ended = moment(one.cause.began_at), moment(one.ended_at)
+        began, ended = moment(one.began_at), moment(one.ended_at)
         is_inside = one.overlaps(start.timestamp(), end.timestamp())
         if began is None or not is_inside or never_fired(one.cause):
             continue
         cause, symptoms = as_it_was(one.cause), counted(symptoms_of(one))
-        bad, in_all = at_worst(cause), (lost or {}).get(cause.id)
-        inside = min(moment(mended_at(cause)) or end, end) - max(began, start)
+        bad, in_all = at_worst(worst_time(one)), (lost or {}).get(cause.id)
         rows.append(
             {
                 "severity": [severity_style(one.cause.severity, is_over=ended is not None).label],
                 "what": cause.what,
                 "began": began,
-                "began_before": cause.began_before,
+                "began_before": [*one.earlier, cause][0].began_before,
                 "ended": moment(cause.resolved_at),
-                "seconds": max(0.0, inside.total_seconds()),
+                "seconds": sum(_seconds(each, start, end) for each in (*one.earlier, cause)),
                 "symptoms": symptoms.fired,
                 "not_fired": symptoms.pending + symptoms.never_fired,
                 "detail": f"{bad.removesuffix('.')}. {in_all}"
@@ -156,6 +156,12 @@ def incident_part(
         note=cut_note(is_cut=is_cut),
         is_cut=is_cut,
     )
+
+
+def _seconds(cause: Alert, start: datetime, end: datetime) -> float:
+    """Return how long a cause lasted within a time, until it was mended."""
+    began, mended = moment(cause.began_at) or start, moment(mended_at(cause)) or end
+    return max(0.0, (min(mended, end) - max(began, start)).total_seconds())
 
 
 def objective_part(

@@ -49,7 +49,7 @@ def test_two_rules_of_one_deadline_are_one_row() -> None:
         pytest.param({"labels": {"cluster": "c", "group": "other"}}, id="another group"),
         pytest.param({"labels": {"cluster": "d", "group": "g"}}, id="another cluster"),
         pytest.param({"state": State.PENDING}, id="not certain yet"),
-        pytest.param({"resolved_at": 1900.0}, id="over"),
+        pytest.param({"started_at": 700.0, "resolved_at": 900.0}, id="over before it began"),
         pytest.param({"status": "falling_behind"}, id="not so bad"),
     ],
 )
@@ -129,6 +129,32 @@ def test_alerts_that_are_over_are_folded_where_they_overlapped() -> None:
     assert [one.check for one in causes(loss, mended)] == ["stopped"], "it led while it lasted"
     later = alert("data_loss_deadline", started_at=1900.0, resolved_at=1950.0)
     assert causes(later, lead) == as_listed([later, lead])
+
+
+@pytest.mark.parametrize("ended", [pytest.param(None, id="goes on"), 1600.0])
+def test_what_followed_from_a_cause_stands_under_it_whether_it_goes_on_or_is_over(
+    ended: float | None,
+) -> None:
+    """Given what outlived its cause, so that it is notified on its own, then it is its symptom."""
+    broker = alert("broker_missing", labels={"cluster": "c"}, resolved_at=1500.0)
+    slow = alert("falling_behind", WARNING, followed=broker.fingerprint, resolved_at=ended)
+    missed = alert("objective_missed", followed=broker.fingerprint, resolved_at=ended)
+    again = replace(slow, inhibited_by=missed.fingerprint)
+    assert [one.check for one in causes(broker, slow, missed)] == ["broker_missing"]
+    assert [one.check for one in causes(broker, again, missed)] == ["broker_missing"]
+    stopped = alert("stopped", resolved_at=1500.0)
+    loss = alert("data_loss_deadline", started_at=1100.0, resolved_at=ended)
+    assert [one.check for one in causes(loss, stopped)] == ["stopped"]
+    stalled = alert("stalled", started_at=1200.0)
+    under = {one.check: one.inhibited_by for one in as_listed([loss, stopped, stalled])}
+    assert under["data_loss_deadline"] == stalled.fingerprint, "what goes on leads"
+
+
+def test_two_rules_of_one_deadline_stay_one_row_once_it_is_near_no_more() -> None:
+    near = alert("data_loss_deadline", resolved_at=1900.0)
+    coming = alert("data_loss_deadline", WARNING, deadline=FAR)
+    (row,) = causes(coming, near)
+    assert (row.id, row.deadline) == (near.id, FAR)
 
 
 def test_a_group_that_catches_up_keeps_its_row_and_how_urgent_it_was() -> None:

@@ -131,6 +131,46 @@ def test_a_symptom_is_told_when_it_outlives_its_cause() -> None:
     ]
 
 
+def test_what_outlives_its_cause_remembers_it_and_the_cause_is_kept_as_long() -> None:
+    """Given a group that falls behind for hours after a broker was back, then pages fold it."""
+    alerts: Alerts = {}
+    course: dict[int, tuple[object, object, bool]] = {}
+    for now in range(1000, 13_000, 15):
+        seen = [BROKER] if now < 1100 else []
+        late = [of_group("stalled", 1100.0)] if now < 8000 else []
+        alerts = advance_with_causes(alerts, finding_set(*seen, *late), float(now))
+        found = {one.check: one for one in alerts.values()}
+        cause, symptom = found.get("broker_missing"), found.get("stalled")
+        follows = symptom and (symptom.inhibited_by or symptom.followed)
+        course[now] = (cause and cause.state, symptom and symptom.state, follows is not None)
+        if cause is not None and symptom is not None:
+            assert follows == cause.fingerprint
+    assert course[1105] == (State.FIRING, State.FIRING, True)
+    assert course[7990] == (State.RESOLVED, State.FIRING, True)
+    assert course[9985] == (None, State.RESOLVED, True)
+    assert alerts == {}, "each is forgotten an hour after it is told no more"
+
+
+def test_what_came_back_after_more_than_an_hour_does_not_flap() -> None:
+    """Given a cause that is kept for what outlives it, then it has not come back soon."""
+    alerts: Alerts = {}
+    for now in range(1000, 6000, 15):
+        seen = [BROKER] if now < 1100 or now > 5900 else []
+        found = finding_set(*seen, of_group("stalled", 1100.0))
+        alerts = advance_with_causes(alerts, found, float(now))
+    assert next(one.flaps for one in alerts.values() if one.check == "broker_missing") == 0
+
+
+def test_nothing_follows_from_what_never_fired() -> None:
+    alerts: Alerts = {}
+    behind = of_group("falling_behind", 900.0)
+    for now in range(1000, 1300, 15):
+        seen = [of_group("stopped", 990.0)] if now < 1030 else []
+        alerts = advance_with_causes(alerts, finding_set(*seen, behind), float(now))
+    (late,) = alerts.values()
+    assert (late.check, late.inhibited_by, late.followed) == ("falling_behind", None, None)
+
+
 def test_a_symptom_that_was_over_before_it_fired_is_kept_with_a_cause_that_fired() -> None:
     alerts: Alerts = {}
     lacking = of_cluster("under_replicated", topic="t")

@@ -128,9 +128,31 @@ def test_what_is_untrue_for_more_than_a_moment_recovers_until_it_is_true_or_over
         given = one if value is None else lag(value)
         alerts = advance(alerts, evaluate((rule,), [given]), {}, float(now))
         (alert,) = alerts.values()
-        seen.append((alert.recovering_since, alert.is_recovering))
-    no, first, again = (None, False), (0.0, True), (50.0, True)
-    assert seen == [no, no, first, first, no, no, again, no]
+        seen.append((alert.untrue_since, alert.recovering_since))
+    first, again = (10.0, 10.0), (60.0, 60.0)
+    dips = [(10.0, None), (60.0, None)]
+    assert seen == [(None, None), dips[0], first, first, (None, None), dips[1], again, (60.0, None)]
+
+
+def test_what_is_observed_recovers_at_once_and_stays_open_as_long_as_its_rule_says() -> None:
+    """Given a broker that is back, then no list says that it is missing, and it is notified once.
+
+    A failed poll tells nothing, and what is missing again is the same trouble.
+    """
+    (rule,) = (one for one in DEFAULT_ALERT_RULES if one.check == "broker_missing")
+    labels = {"cluster": "c", "broker": "2"}
+    alerts: dict[str, Alert] = {}
+    seen = []
+    values = {0: 1, 5: 0, 10: 1, 15: 0, 20: None, 30: 0, 74: 0, 75: 0}
+    for now, value in values.items():
+        one = Observation(check="broker_missing", labels=labels, value=value)
+        alerts = advance(alerts, evaluate((rule,), [one]), {}, float(now))
+        (alert,) = alerts.values()
+        seen.append((alert.state, alert.recovering_since))
+    fires, mends = (State.FIRING, None), (State.FIRING, 15.0)
+    assert seen[:4] == [fires, (State.FIRING, 5.0), fires, mends]
+    assert seen[4:] == [mends, mends, (State.RESOLVED, None), (State.RESOLVED, None)]
+    assert (alert.started_at, alert.untrue_since, alert.resolved_at) == (0.0, 15.0, 74.0)
 
 
 @pytest.mark.parametrize(

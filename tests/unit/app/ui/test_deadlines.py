@@ -88,6 +88,40 @@ def test_a_cause_that_is_no_group_says_whose_data_is_lost(view: View) -> None:
     ]
 
 
+_PAYMENTS = ("loses data in 5 h", "group payments", True)
+_AUDIT = ("loses data in 3 h", "group audit", False)
+
+
+@pytest.mark.parametrize(
+    ("of_cause", "other", "said"),
+    [
+        pytest.param(5.0, {"ahead": 9.0}, _PAYMENTS, id="far"),
+        pytest.param(None, {"ahead": 9.0}, _PAYMENTS, id="known of the group alone"),
+        pytest.param(5.0, {"ahead": 1.0, "resolved_at": 1500.0}, _PAYMENTS, id="one is over"),
+        pytest.param(5.0, {"ahead": 1.0, "recovering_since": 1990.0}, _PAYMENTS, id="one recovers"),
+        pytest.param(5.0, {"ahead": 3.0}, _AUDIT, id="near"),
+    ],
+)
+def test_whose_data_is_lost_how_soon_and_whether_that_is_far_are_of_one_deadline(
+    view: View, of_cause: float | None, other: dict[str, float], said: tuple[str, str, bool]
+) -> None:
+    """Given a failed connector, then its row is about the first of the groups that lose data."""
+
+    def hours(ahead: float | None) -> float | None:
+        return None if ahead is None else NOW.timestamp() + ahead * 3600.0
+
+    def of_group(group: str, ahead: float, **given: float) -> Alert:
+        labels = {"cluster": "east", "group": group}
+        return alert(group, 1100.0, labels=labels, deadline=hours(ahead), **given)
+
+    failed = alert("sink", 1000.0, labels={"cluster": "east"}, deadline=hours(of_cause))
+    given = Incident(cause=failed, symptoms=(of_group("audit", **other), of_group("payments", 5.0)))
+    (row,) = items([given], replace(view, now=NOW, cluster="east"))
+    assert (row.until, row.note, row.is_far) == said
+    who = said[1].removeprefix("group ")
+    assert ahead(given, NOW) == f"At the present rates {who} {said[0]}."
+
+
 def test_a_deadline_weighs_less_beyond_four_hours(view: View) -> None:
     """Given two groups that stopped, then the one that has until tomorrow weighs less."""
     soon, far = (

@@ -24,8 +24,8 @@ from app.ui.incident_list import (
     span,
     timeline_rows,
 )
-from app.ui.incidents import Incident, in_order, incidents, of_rows, with_rows
-from app.ui.open_incidents import in_past
+from app.ui.incident_order import in_order
+from app.ui.incidents import Incident, incidents, of_rows, with_rows
 from app.ui.symptoms import MOST_SYMPTOMS, limited
 from app.views.alerts.view_model import matching
 from app.views.report.view_model import incident_part
@@ -122,7 +122,7 @@ def test_what_recovers_has_a_mark_of_its_own_and_no_number(view: View) -> None:
         ("fires", "watch"),
         *(("mends", "recovering"), ("over", "recovering"), ("unsure", "pending")),
     ]
-    assert rows[1].note == "last seen 00:33, in c"
+    assert (rows[1].when, rows[1].note) == ("00:31, lasted\u00a01\u00a0min\u00a030\u00a0s", "in c")
     assert numbers(found) == "Nothing needs you now, 1 to watch, 1 pending"
     assert numbers(found[1:2]) == "Nothing needs you now"
 
@@ -149,6 +149,7 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
             since=1400.0,
             began_before=True,
             step=SCALING_STEP,
+            flaps=1,
             **behind,
         ),
         alert("broker", 1000.0, severity=AlertSeverity.CRITICAL, check="broker_missing"),
@@ -169,7 +170,8 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     assert [row.when for row in listed if " or before" in row.when] == ["00:23 or before"]
     assert [row.until for row in listed] == ["", "", "loses data in 5 d", ""]
     assert [row.note for row in listed] == [
-        *("in c", "after “rack” (over), in c", "in c", "watch if it lasts, in c")
+        *("in c", "after “rack” (over), in c"),
+        *("in c, came back 1 time", "watch if it lasts, in c"),
     ]
     lost = groups.with_columns(pl.lit("LOSING_DATA").alias("status"))
     dated = [replace(store[0], deadline=9000.0)]
@@ -369,11 +371,21 @@ def test_once_a_cause_is_over_its_worst_symptom_that_goes_on_leads(
     assert (f"after “cause” ({ends})" in row.note) == (first != "cause")
 
 
-def test_what_recovers_says_what_it_said() -> None:
-    (found,) = incidents([alert("cause", 100.0, recovering_since=200.0, detail="2 are left.")])
-    assert in_past(found).cause.detail == "It said: 2 are left."
-    (goes_on,) = incidents([alert("cause", 100.0, detail="2 are left.")])
-    assert in_past(goes_on) == goes_on
+def test_a_row_tells_what_is_so_now_from_the_poll_on_that_found_it(view: View) -> None:
+    """Given what was so at the poll before and fires on, then the row is not about that."""
+    frame = replace(view, now=NOW)
+    group = {"labels": {"cluster": "c", "group": "g"}}
+    mends = alert("g is catching up", 1000.0, check="stopped", status="CATCHING_UP", **group)
+    near = {"check": "data_loss_deadline", "deadline": 5000.0, "step": "Raise it.", **group}
+    loss = alert("g loses data soon", 1500.0, last_true_at=1990.0, **URGENT, **near)
+    (row,) = items(incidents([mends, loss]), frame)
+    assert row.badge is not None
+    assert (row.what, row.badge.word, row.until) == ("g is catching up", "catching up", "")
+    assert row.step != "Raise it."
+    broker = alert("Broker 2", 1000.0, check="broker_missing", last_true_at=1990.0, **URGENT)
+    late = alert("h falls behind", 1100.0, inhibited_by="Broker 2")
+    (row,) = items(incidents([broker, late]), frame)
+    assert (row.what, row.note) == ("h falls behind", "after “Broker 2” (recovering), in c")
 
 
 def test_what_was_urgent_needs_nobody_while_it_catches_up_and_week_has_how_bad_it_was() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 from alerting.rules.lifecycle import Alert
 from alerting.rules.model import AlertSeverity
-from app.ui.incidents import in_order, incidents
+from app.ui.incident_order import in_order
+from app.ui.incidents import incidents
 from tests import alert_of
 
 NOW = datetime.fromtimestamp(2000.0, UTC)

@@ -78,6 +78,10 @@ def test_its_sentence_says_when_it_began_and_ended() -> None:
         "It began at 00:16:40, lasted 3 min 20 s; its alert was over at 00:22:40. No symptom."
     )
     assert bars(mended, at(2000))["to"].to_list()[-1] == at(1200)
+    mends = replace(CAUSE, state=State.FIRING, resolved_at=None, recovering_since=1125.0)
+    assert sentence(Incident(cause=mends), at(2000), UTC) == (
+        "It began at 00:16:40 and lasted 2 min 5 s; its alert recovers. No symptom."
+    )
     open_one = Incident(cause=replace(CAUSE, state=State.FIRING, resolved_at=None))
     assert sentence(open_one, at(1120), UTC) == (
         "It began at 00:16:40 and has lasted 2 min. No symptom."

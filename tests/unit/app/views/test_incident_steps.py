@@ -86,6 +86,14 @@ def test_when_it_was_mended_is_a_step_of_its_course() -> None:
     assert (found[-1].at, found[-1].detail) == (at(1200), "It said: 900 wait")
 
 
+def test_what_was_kept_by_its_rule_is_mended_before_it_is_over() -> None:
+    kept = replace(CAUSE, untrue_since=1300.0)
+    *_, mended, over = of_incident(Incident(cause=kept), (), {})
+    assert (mended.at, mended.kind) == (at(1300), "mended")
+    assert mended.detail.startswith("It said: 2 of 3 brokers are left")
+    assert (over.at, over.kind, over.detail) == (at(1360), "end", "")
+
+
 def test_when_it_was_worst_is_a_step_of_its_course() -> None:
     worst = Worst(at=1100.0, value=9000.0, detail="9000 wait")
     incident = as_it_was(Incident(cause=replace(MENDED, worst=worst)))

@@ -1,0 +1,49 @@
+"""The order of lists: what somebody is to act on first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from alerting.rules.model import SEVERITIES
+from alerting.status.phrases import in_steps
+from app.ui.incidents import Incident, loses_first, losing
+
+BROKER_MISSING = "broker_missing"
+"""The check of brokers that are gone."""
+
+DEADLINE_SHOWN = timedelta(days=7)
+"""Later than that nobody acts on, and rates will have changed."""
+
+
+def in_order(found: Iterable[Incident], now: datetime) -> list[Incident]:
+    """Return what is open in the order of lists: what somebody is to act on first.
+
+    What recovers comes after all that fires, and what is pending last; among these the worst comes
+    first. Among its like comes first a missing broker, after which one more fault may stop all;
+    then what is lost now, then the nearest deadline, then what has none, and of these the newest.
+    """
+    return sorted(found, key=lambda one: _urgency(one, now))
+
+
+def _urgency(one: Incident, now: datetime) -> tuple[int, int, bool, int, float, float, str]:
+    lead = one.lead
+    return (
+        2 if one.is_pending else 1 if one.is_recovering else 0,
+        SEVERITIES.index(one.weight),
+        lead.check != BROKER_MISSING,
+        *_loss(one, now),
+        -lead.began_at,
+        lead.fingerprint,
+    )
+
+
+def _loss(one: Incident, now: datetime) -> tuple[int, float]:
+    """Rank what is lost now, what will be in how long, and the rest."""
+    if losing(one):
+        return 0, 0.0
+    at = loses_first(one).deadline
+    left = math.inf if at is None else at - now.timestamp()
+    # As it is written: rows do not change places with each poll.
+    return (1, in_steps(left)) if left <= DEADLINE_SHOWN.total_seconds() else (2, 0.0)
