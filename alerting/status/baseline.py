@@ -107,7 +107,7 @@ def waiting_of(
     end_before: int | None = None
     pause_from: float | None = None
     waited_at: float | None = None
-    longest, second, seen = 0.0, 0.0, 0
+    longest, second, most, unseen, seen = 0.0, 0.0, 0.0, 0.0, 0
     resumed_at, longest_ended_at = None, None
     comebacks: list[float] = []
     now = samples[-1].at
@@ -121,21 +121,22 @@ def waiting_of(
             if committed is not None and sample.committed > committed:
                 if pause_from is not None and waited_at is not None:
                     # Of downsampled ones each may have a commit: what passed between two is no
-                    # pause. What passed between two of the same offset is part of one.
-                    pause = waited_at - pause_from
+                    # pause. What passed between two of the same offset is part of one, unless
+                    # nobody looked.
+                    pause = waited_at - pause_from - unseen
                     is_seen = sample.at - waited_at <= gap
                     if is_seen:
                         pause += poll_seconds
                         seen += 1
                     if is_seen or pause <= rules.half_window_seconds:
-                        if pause >= longest:
-                            longest_ended_at = sample.at
+                        if pause + unseen >= most:
+                            most, longest_ended_at = pause + unseen, sample.at
                         longest, second = max(longest, pause), max(second, min(longest, pause))
                 if trail.was_away:
                     resumed_at = sample.at
                     comebacks.append(sample.at)
                 last_advance = waited_at = pause_from = sample.at
-                trail = _Trail()
+                trail, unseen = _Trail(), 0.0
             committed = sample.committed
             if end_before is not None and committed >= end_before:
                 comebacks.clear()  # it has read what was there a poll ago
@@ -152,11 +153,14 @@ def waiting_of(
         trail.add(sample, away, waited_at, now, gap)
         if away:
             pause_from = None
+        elif waited_at is not None and not _is_seen(waited_at, sample.at, now, gap):
+            unseen += sample.at - waited_at
         waited_at = None if away else sample.at
     usual = (
         longest if seen < rules.habit_times or longest <= rules.usual_periods * second else second
     )
-    if usual < longest and longest_ended_at is not None:
+    stood_still = usual < longest or most > rules.usual_periods * usual
+    if stood_still and longest_ended_at is not None:
         resumed_at = max(resumed_at or longest_ended_at, longest_ended_at)
     comebacks = [at for at in comebacks if at >= now - rules.peak_seconds]
     keeps_coming_back = len(comebacks) >= rules.habit_times
@@ -175,6 +179,11 @@ def waiting_of(
         returns=trail.returns,
         keeps_coming_back=keeps_coming_back,
     )
+
+
+def _is_seen(before: float, at: float, now: float, gap: float) -> bool:
+    """Return whether no poll is missing between two samples; older ones are downsampled."""
+    return at - before <= max(gap, CHANGE_SHARE * (now - before))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -200,8 +209,7 @@ class _Trail:
         """
         if self.newest is not None:
             at, was_away = self.newest
-            is_seen = sample.at - at <= max(gap, CHANGE_SHARE * (now - at))
-            step = sample.at - at if is_seen else 0.0
+            step = sample.at - at if _is_seen(at, sample.at, now, gap) else 0.0
             if away or was_away:
                 self.away_seconds += step
             elif waited_at is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
@@ -79,10 +79,18 @@ def numbers(found: Sequence[Incident]) -> str:
     return ", ".join([needs, *(f"{number} {word}" for number, word in more if number)])
 
 
-def needs(found: Sequence[Incident]) -> str:
-    """Return the headline: what to act on first, as it comes, and how many need somebody."""
-    first = next((one.lead.what for one in found if one.needs(AlertSeverity.CRITICAL)), "")
-    return f"{first}. {numbers(found)}" if first else numbers(found)
+def needs(found: Sequence[Incident], acknowledged: Container[str] = ()) -> str:
+    """Return the headline: what to act on first, as it comes, and how many need somebody.
+
+    What somebody looks after leads it only where that is so of all that is to be acted on.
+
+    Args:
+        found: The incidents, in order.
+        acknowledged: The ids of alerts that somebody looks after.
+    """
+    urgent = [one for one in found if one.needs(AlertSeverity.CRITICAL)]
+    urgent.sort(key=lambda one: one.cause.id in acknowledged)
+    return f"{urgent[0].lead.what}. {numbers(found)}" if urgent else numbers(found)
 
 
 def subject(labels: Mapping[str, str], page: str | None, what: str) -> Target:

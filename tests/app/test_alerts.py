@@ -215,6 +215,20 @@ def test_an_alert_is_acknowledged(open_page: Open, alarmed: Path) -> None:
     assert one.author == "ana"
 
 
+def test_what_is_acknowledged_leads_no_headline_while_other_things_need_somebody(
+    open_page: Open, alarmed: Path
+) -> None:
+    first, *rows = (row["what"] for row in listed(open_page(alarmed, "alerts")))
+    store = store_of(alarmed)
+    (id_,) = (one.id for one in store.alerts().values() if one.what == first)
+    store.acknowledge(id_, author="ana", comment="", now=NOW.timestamp())
+    store.close()
+    for page in ("alerts", "overview"):
+        test = open_page(alarmed, page)
+        assert test.title[0].value.startswith(f"{rows[0]}. ")
+        assert listed(test)[0]["what"] == first, "its row stays"
+
+
 def test_a_service_that_stands_still_is_told(open_page: Open, alarmed: Path) -> None:
     store = store_of(alarmed)
     store.note(

@@ -69,7 +69,7 @@ past = [one for one in past if not incidents.never_fired(one.cause)]
 # The Overview of this cluster has the same headline.
 here, elsewhere = view_model.by_place(found, view)
 components.headline(
-    escape(thin(incident_list.needs(here))),
+    escape(thin(incident_list.needs(here, acknowledged))),
     escape(
         view_model.elsewhere(elsewhere)
         + view_model.counts(

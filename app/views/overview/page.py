@@ -1,11 +1,15 @@
 """Is anything wrong, and what first?"""
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 import polars as pl
 import streamlit as st
 
-from app.data import history_queries, present, queries
+from alerting.errors import AlertingError
+from alerting.rules.matchers import Acknowledgement
+from app.data import alert_store, history_queries, present, queries
 from app.data.context import current
 from app.data.history import CLUSTER, History
 from app.style.charts.base import plot_height
@@ -49,7 +53,12 @@ if groups is None or cluster is None or found is None:
 brokers_read = True
 with components.guarded():
     brokers_read = queries.was_read(view, "brokers")
-title, detail = view_model.headline(found, groups, cluster, brokers_read=brokers_read)
+looked_after: Mapping[str, Acknowledgement] = {}
+with suppress(AlertingError):  # the page Alerts says so
+    looked_after = alert_store.acknowledged(view)
+title, detail = view_model.headline(
+    found, groups, cluster, brokers_read=brokers_read, acknowledged=looked_after
+)
 unreadable = present.unreadable(view)
 if unreadable and not found:
     title = "What needs you is not known"

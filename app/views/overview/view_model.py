@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -33,6 +33,7 @@ def headline(
     cluster: pl.DataFrame,
     *,
     brokers_read: bool = True,
+    acknowledged: Container[str] = (),
 ) -> tuple[str, str]:
     """Return the sentence of the Overview, and the one below it.
 
@@ -41,11 +42,12 @@ def headline(
         groups: Rows of ``group_status``.
         cluster: The row of ``cluster_status``.
         brokers_read: Whether the newest poll read the brokers: one may have gone since.
+        acknowledged: The ids of alerts that somebody looks after.
     """
     symptoms = sum(counted(symptoms_of(one)).now for one in found)
     folded = f", {count(symptoms, 'symptom')} now, folded under causes" if symptoms else ""
     detail = f"{_groups_sentence(groups)}. {_brokers_sentence(cluster, brokers_read)}{folded}."
-    return needs(found), detail
+    return needs(found, acknowledged), detail
 
 
 def shown(found: Sequence[Incident]) -> tuple[list[Incident], list[Incident]]:
