@@ -164,6 +164,16 @@ def open_store(view: View) -> VisibleAlerts | None:
     return None if store is None else VisibleAlerts(view, store)
 
 
+def acknowledged(view: View) -> dict[str, Acknowledgement]:
+    """Return who looks after which alert, by its id; nothing where no service has run.
+
+    Raises:
+        AlertingError: The store cannot be read.
+    """
+    store = open_store(view)
+    return {} if store is None else store.acknowledgements()
+
+
 def whole_store(view: View) -> AlertStore | None:
     """Return the store that all sessions share, for what is shown to nobody as it is."""
     settings = view.settings

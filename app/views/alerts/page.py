@@ -201,7 +201,7 @@ with components.section(
         axis = axis_from(view, alert_list.moment(first))
         bars = incident_list.timeline_rows(past, view.now)
         components.chart(
-            timeline_chart(bars, axis=axis, palette=view.palette, is_narrow=view.is_phone),
+            timeline_chart(bars, axis=axis, palette=view.palette),
             key="alerts-timeline",
             alt="When each cause began and ended, and its symptoms",
             note=shown_of(bars),

@@ -5,7 +5,8 @@ from dataclasses import replace
 import polars as pl
 import streamlit as st
 
-from app.data import history_queries, present, queries
+from alerting.errors import AlertingError
+from app.data import alert_store, history_queries, present, queries
 from app.data.context import current
 from app.data.history import CLUSTER, History
 from app.style.charts.base import plot_height
@@ -96,8 +97,13 @@ with st.container(gap="xxsmall"):
     if found:
         seen, rest = view_model.shown(open_incidents.told(view, found))
         lost = losses.said(view, [*seen, *rest])
+        acknowledged = {}
+        try:
+            acknowledged = alert_store.acknowledged(view)
+        except AlertingError as error:
+            st.caption(f"Who looks after what is not known: {escape(str(error))}")
         rows, folded = (
-            incident_list.items(causes, view, lost=lost, stored=stored)
+            incident_list.items(causes, view, acknowledged=acknowledged, lost=lost, stored=stored)
             for causes in (seen, rest[:FOLDED])
         )
         items.draw(
