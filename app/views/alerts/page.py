@@ -238,7 +238,7 @@ with components.section(
                         width=room_left([110, named, 102, 72]),
                         help="At its worst, of what is over.",
                     ),
-                    "ended_at": Column("over at", "time", unknown="goes on", width=102),
+                    "ended_at": Column("over", "time", unknown="not yet", width=102),
                     "note": columns["note"],
                     "rule": columns["rule"],
                     "cluster": columns["cluster"],
