@@ -114,7 +114,7 @@ def just_before(before: Sequence[Step], began: datetime) -> str:
         + (f" ({step.detail})" if step.detail else "")
         for step in changed[: -_NAMED_BEFORE - 1 : -1]
     ]
-    return f"Changed just before: {'; '.join(said)}." if said else ""
+    return f"Changed last before it: {'; '.join(said)}." if said else ""
 
 
 def number_before(before: Sequence[Step], began: datetime) -> str:
@@ -127,12 +127,14 @@ def number_before(before: Sequence[Step], began: datetime) -> str:
 
 def _of_change(one: Event) -> Step:
     """Return a change as a step; of many partitions it says how many there are."""
-    what, detail = one.what, one.detail
-    number, _, names = detail.partition(": ")
-    if one.sort is Sort.LEADERS and names.count(",") >= _NAMED_PARTITIONS:
-        what, detail = f"{what}, {number}", ""
-    kind = "deploy" if one.sort is Sort.DEPLOYS else "change"
-    return Step(at=one.at, kind=kind, what=what, detail=detail)
+    number, _, names = one.detail.partition(": ")
+    is_long = one.sort is Sort.LEADERS and names.count(",") >= _NAMED_PARTITIONS
+    return Step(
+        at=one.at,
+        kind="deploy" if one.sort is Sort.DEPLOYS else "change",
+        what=one.what,
+        detail=number if is_long else one.detail,
+    )
 
 
 def is_begin(incident: Incident, what: str, at: datetime) -> bool:

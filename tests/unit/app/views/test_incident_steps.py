@@ -94,10 +94,10 @@ def test_its_course_begins_with_the_cause_and_what_was_before_is_apart() -> None
     before, course = parted(of_incident(INCIDENT, changes, {}), at(1000))
     # Nothing of the same moment stands above the cause.
     assert [step.kind for step in course][:2] == ["cause", "change"]
-    assert (course[1].what, course[1].detail) == ("broker 2 out of sync, 70 partitions", "")
+    assert (course[1].what, course[1].detail) == ("broker 2 out of sync", "70 partitions")
     assert [step.at for step in before] == [at(400), at(940), at(998)]
     assert just_before(before, at(1000)) == (
-        "Changed just before: 2 s before, broker 2 out of sync (2 partitions: t-0, t-1); "
+        "Changed last before it: 2 s before, broker 2 out of sync (2 partitions: t-0, t-1); "
         "1 min before, broker configuration changed: 2 (a=1 → a=2)."
     )
     assert number_before(before, at(1000)) == "3 changes in the 10 min before"
