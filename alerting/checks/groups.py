@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from alerting.checks.loss_deadline import keep_longer, next_loss
 from alerting.checks.model import Check, CheckInput, CheckResult, check
 from alerting.inputs.windows import GroupKey
+from alerting.status.baseline import REBALANCING, plain_state
 from alerting.status.descriptions import (
     MISSES_OBJECTIVE,
     WAIT_STEP,
@@ -257,13 +258,16 @@ def _of_lag(
     sources=(GROUPS, GROUP_OFFSETS),
 )
 def idle_consumers(given: CheckInput) -> Iterable[CheckResult]:
-    """Return the groups that have members without a partition."""
+    """Return the groups that have more members than partitions: some of them hold none.
+
+    Before a rebalance has assigned partitions nobody knows which members will have none.
+    """
     for key, found in given.statuses.items():
         row = given.groups.get(key.group, {})
         members, idle = row.get("members"), row.get("idle_members")
-        if members is None or idle is None:
+        if members is None or idle is None or _is_assigning(row.get("state"), members, idle):
             yield CheckResult(labels=_labels(key), value=None)
-        elif idle:
+        elif idle and members > len(found.partitions):
             shared = plural(len(found.partitions), "partition")
             yield CheckResult(
                 labels=_labels(key),
@@ -274,6 +278,10 @@ def idle_consumers(given: CheckInput) -> Iterable[CheckResult]:
                 step=f"Run {members - idle} instead of {members}.",
                 page="group",
             )
+
+
+def _is_assigning(state: str | None, members: int, idle: int) -> bool:
+    return plain_state(state or "") in REBALANCING or 0 < members == idle
 
 
 @check(

@@ -117,7 +117,7 @@ class CheckInput:
     @cached_property
     def groups(self) -> Mapping[str, Mapping[str, Any]]:
         """The newest row of each group."""
-        return _by(self.frames.last(GROUPS), "group", "kind", "members", "idle_members")
+        return _by(self.frames.last(GROUPS), "group", "kind", "state", "members", "idle_members")
 
     @cached_property
     def topics(self) -> Mapping[str, Mapping[str, Any]]:

@@ -11,6 +11,7 @@ import streamlit as st
 from alerting.errors import AlertingError
 from alerting.inputs.facts import at_newest_poll
 from alerting.rules.lifecycle import State, alert_id
+from alerting.rules.model import SEVERITIES
 from alerting.status.model import Status
 from app.data import alert_store, present, queries
 from app.data.context import View
@@ -110,12 +111,21 @@ def _queues(view: View) -> pl.DataFrame:
 
 
 def _alerts(view: View) -> pl.DataFrame:
-    """Return the open alerts, each of which leads to its incident where a service keeps them."""
-    columns = ("what", "rule", "fingerprint", "started_at", "state")
+    """Return the open alerts, each of which leads to its incident where a service keeps them.
+
+    What two rules say of one thing is one: what fires, and the worst of that.
+    """
     try:
-        rows = present.open_alerts(view).select(columns).unique(maintain_order=True).iter_rows()
+        found = present.open_alerts(view)
     except LakeError:
         return _rows(())
+    severity = pl.Enum([one.value for one in SEVERITIES])
+    once = found.sort(
+        pl.col("state") != State.FIRING.value,
+        pl.col("severity").cast(severity),
+        maintain_order=True,
+    ).unique(["cluster", "check", "what"], keep="first", maintain_order=True)
+    rows = once.select("what", "rule", "fingerprint", "started_at", "state").iter_rows()
     kept = present.runs(view)
     return _rows(
         (

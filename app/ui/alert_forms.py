@@ -26,6 +26,36 @@ DURATIONS = {
 }
 
 
+_ACKNOWLEDGE, _SILENCE = "acknowledge-is-open", "silence-is-open"
+_SENT = "acknowledgement-is-sent"
+
+
+def popovers(view: View, cause: Alert, unheeded: Sequence[Alert], firing: Sequence[Alert]) -> None:
+    """Draw the buttons that open the forms on an incident.
+
+    Args:
+        view: The frame of the page.
+        cause: Its cause.
+        unheeded: Which of its alerts nobody has acknowledged.
+        firing: What fires: its labels are there to choose from for a silence.
+    """
+    if st.session_state.pop(_SENT, False):
+        st.session_state[_ACKNOWLEDGE] = False
+    if unheeded:
+        with st.popover(
+            "Acknowledge",
+            icon=":material/person_check:",
+            key=_ACKNOWLEDGE,
+            on_change="rerun",  # else the script could not close it
+        ):
+            acknowledge(view, unheeded)
+    else:
+        # In its place: a browser would open what comes there as it had opened what was there.
+        st.button("Acknowledged", icon=":material/check:", disabled=True)
+    with st.popover("Silence", icon=":material/notifications_paused:", key=_SILENCE):
+        silence(view, firing, matchers_of(cause))
+
+
 def acknowledge(view: View, alerts: Sequence[Alert]) -> None:
     """Draw the form that says who looks after an alert; of several one is chosen."""
     with st.form("acknowledge", border=False, clear_on_submit=True):
@@ -43,6 +73,7 @@ def acknowledge(view: View, alerts: Sequence[Alert]) -> None:
         if st.form_submit_button("Acknowledge") and chosen is not None:
             try:
                 alert_actions.acknowledge(view, chosen, said=said, comment=comment)
+                st.session_state[_SENT] = True
                 st.rerun()
             except (ValueError, AlertingError) as error:
                 st.error(escape(str(error)))

@@ -12,6 +12,8 @@ from app.style.format import count, thin
 from app.ui.incidents import Incident, is_before, never_fired
 
 MOST_SYMPTOMS = 40
+TOO_SHORT = "too short to alert"
+"""What pages say of what was pending, and was over before it fired."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,10 +97,10 @@ def symptoms_now(one: Incident) -> str:
 
 
 def symptoms_in_all(one: Incident) -> str:
-    """Say how many symptoms an incident has had: ``7 symptoms, and 3 that never fired``.
+    """Say how many symptoms an incident has had: ``7 symptoms, and 3 too short to alert``.
 
     Of one that goes on, how many do: ``7 symptoms in all, 5 of them now, and 2 pending``. Where
-    none fired: ``3 symptoms, none fired``. Nothing where it has had none.
+    none fired: ``3 symptoms, all too short to alert``. Nothing where it has had none.
     """
     symptoms = symptoms_of(one)
     found = counted(symptoms)
@@ -115,7 +117,7 @@ def symptoms_in_all(one: Incident) -> str:
     before = counted(each for each in symptoms if is_before(one, each)).fired
     if before:
         said.append(f"{before} of them from before")
-    beside = [(found.pending, "pending"), (found.never_fired, "that never fired")]
+    beside = [(found.pending, "pending"), (found.never_fired, TOO_SHORT)]
     return _listed(said, beside)
 
 
@@ -128,9 +130,10 @@ def numbered(one: Incident) -> str:
 
 def _none_fired(found: SymptomCount) -> str:
     if not found.pending:
-        return f"{count(found.never_fired, 'symptom')}, none fired"
-    said = f"{count(found.pending, 'symptom')} pending, none has fired yet"
-    return _listed([said], [(found.never_fired, "that never fired")])
+        every = "all " if found.never_fired > 1 else ""
+        return f"{count(found.never_fired, 'symptom')}, {every}{TOO_SHORT}"
+    said = f"{count(found.pending, 'symptom')} pending, none has alerted yet"
+    return _listed([said], [(found.never_fired, TOO_SHORT)])
 
 
 def _listed(said: Sequence[str], beside: Iterable[tuple[int, str]]) -> str:
@@ -157,7 +160,7 @@ def _lines(symptoms: Iterable[Alert]) -> list[str]:
             + (
                 " (pending)"
                 if each.state is State.PENDING
-                else " (never fired)"
+                else f" ({TOO_SHORT})"
                 if never_fired(each)
                 else ""
             )

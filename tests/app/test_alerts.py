@@ -192,6 +192,12 @@ def test_the_search_leads_to_incidents_and_rules(open_page: Open, alarmed: Path)
     found = {
         (row["kind"], row["name"]): row for row in directory.entries(view).iter_rows(named=True)
     }
+    alerts = [
+        name
+        for kind, name in directory.entries(view).select("kind", "name").rows()
+        if kind == "alert"
+    ]
+    assert sorted(alerts) == sorted(set(alerts)), "what two rules say of one thing is there once"
     broker = found["alert", "Broker 2 is missing"]
     (link,) = [
         row["links"][0]
@@ -213,6 +219,8 @@ def test_an_alert_is_acknowledged(open_page: Open, alarmed: Path) -> None:
     assert re.fullmatch(r"loses data (within|in) [\d.]+\u00a0(min|h|d)", stock["until"])
     (one,) = store_of(alarmed).acknowledgements().values()
     assert one.author == "ana"
+    (there,) = (row for row in listed(open_page(alarmed)) if row["what"] == stock["what"])
+    assert there["note"] == stock["note"], "the Overview says so, too"
 
 
 def test_what_is_acknowledged_leads_no_headline_while_other_things_need_somebody(

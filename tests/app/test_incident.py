@@ -57,6 +57,7 @@ def test_an_incident_is_told_from_its_first_second(
     assert f" {number} now, and {row['not_fired']:.0f} pending." in said, "as on Week"
     steps = test.dataframe[0].value
     assert steps["at"].is_monotonic_increasing
+    assert (steps["kind"][0], steps["after"][0]) == ("cause", "0 s")
     assert {"cause", "symptom", "person"} <= set(steps["kind"])
     at_risk, late, chart = test.get("plotly_chart")
     assert "Broker 2 is missing" in chart.proto.spec

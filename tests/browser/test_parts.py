@@ -220,6 +220,49 @@ def test_a_chart_is_close_to_its_title_and_to_what_is_said_of_it(watched: Watche
     assert all(0 <= one <= 6 for one in below), gaps
 
 
+@pytest.mark.parametrize("way", ["button", "Enter"])
+def test_an_acknowledgement_closes_its_form_and_opens_no_other(watched: Watched, way: str) -> None:
+    watched.go("/alerts?paused=true")
+    name = {"button": "stock misses its objective", "Enter": "Broker 2 is missing"}[way]
+    rows = watched.page.locator("ul.items").first.locator("li.item")
+    row = rows.filter(has=watched.page.locator(".what", has_text=name)).first
+    row.wait_for()
+    watched.go("/" + str(row.locator("a[href*='incident?']").first.get_attribute("href")))
+    main = watched.page.get_by_test_id("stMain")
+    main.get_by_role("button", name="Acknowledge").click()
+    form = watched.page.get_by_test_id("stPopoverBody")
+    author = form.get_by_label("Who looks after it")
+    author.fill("Ada")
+    assert form.get_by_text("Press Enter").filter(visible=True).count() == 0
+    if way == "Enter":
+        author.press("Enter")
+    else:
+        form.get_by_role("button", name="Acknowledge").click()
+    main.get_by_text("Ada looks after it.").wait_for()
+    form.wait_for(state="hidden")
+    watched.drawn()
+    watched.page.wait_for_timeout(500)
+    assert form.filter(visible=True).count() == 0, "neither does the form of a silence open"
+    watched.go("/?paused=true")
+    noted = watched.page.locator("ul.items li.item", has_text="Ada looks after it")
+    noted.filter(has_text=name).first.wait_for(state="attached")
+    watched.check()
+
+
+def test_what_has_the_focus_of_keys_has_a_ring_and_the_page_has_none(watched: Watched) -> None:
+    watched.go("/?paused=true")
+    outline = "one => getComputedStyle(one).outlineStyle"
+    shadow = "one => getComputedStyle(one).boxShadow"
+    watched.page.keyboard.press("Tab")
+    main = watched.page.get_by_test_id("stMain")
+    main.focus()
+    assert main.evaluate(outline) == "none" and main.evaluate(shadow) == "none"
+    entry = watched.page.get_by_test_id("stSidebarNavLink").nth(1)
+    entry.focus()
+    assert entry.evaluate(outline) == "solid"
+    watched.check()
+
+
 def test_a_zoom_moves_every_chart_and_becomes_the_range(watched: Watched) -> None:
     shown = """() => [...document.querySelectorAll('.js-plotly-plot')]
         .filter((one) => one.layout?.meta === 'page axis')

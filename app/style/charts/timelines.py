@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -12,16 +11,18 @@ from app.style.charts.base import Axis, plain, plot, put_time_axis
 from app.style.charts.marks import STRIP_PIXELS, put_marks
 from app.style.theme import URGENT, WATCH, Palette
 
-_ROW_PIXELS = 24
+_ROW_PIXELS = 34
+_NAME_FONT = 11
+_NAME_ABOVE = 8
+"""From the middle of a row to the middle of its name, in pixels."""
+_BAR = {"width": 0.4, "offset": -0.48}
+"""Of a row: its bar lies below its name, so that bars begin where the lines of other charts do."""
 _SHOWN = 30
 _FAINT = "38"
 """How much of a colour the ground of a pattern has, of ``ff``."""
-_NARROW = 14
-"""So many letters of a name on a phone: a third of the width."""
-_PIXELS = 220
-"""Of the axis, at the least."""
 _LEAST_PIXELS = 4
 """Of a bar: what lasted seconds would not be seen in a day."""
+_LETTER_PIXELS = 5.5
 
 
 def shown_of(alerts: pl.DataFrame) -> str | None:
@@ -35,24 +36,22 @@ def shown_of(alerts: pl.DataFrame) -> str | None:
     )
 
 
-def _cut(name: str) -> str:
-    return name if len(name) <= _NARROW else f"{name[: _NARROW - 1].rstrip()}…"
+def _cut(name: str, pixels: int) -> str:
+    most = int(pixels / _LETTER_PIXELS)
+    return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
 
 
 def _names(alerts: pl.DataFrame) -> list[str]:
     return alerts["what"].unique(maintain_order=True).to_list()
 
 
-def timeline_chart(
-    alerts: pl.DataFrame, *, axis: Axis, palette: Palette, is_narrow: bool = False
-) -> go.Figure:
-    """Draw when each thing fired.
+def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.Figure:
+    """Draw when each thing fired, on the same part of the width as charts of lines.
 
     Args:
         alerts: Rows of ``what``, ``severity`` or ``pending``, ``from`` and ``to``.
         axis: The time axis.
         palette: The colours.
-        is_narrow: Whether names are cut, so that the bars have most of the width.
     """
     names = _names(alerts)[:_SHOWN]
     strip = STRIP_PIXELS if axis.events else 0
@@ -87,19 +86,23 @@ def timeline_chart(
         }
     )
     put_time_axis(made, axis)
-    # Names take their part of the width.
-    narrowest = replace(axis, pixels=min(axis.pixels, _PIXELS))
-    put_marks(made, narrowest, palette)
-    made.layout.update(barmode="overlay", bargap=0.35, hovermode="closest")
+    put_marks(made, axis, palette)
+    made.notes += [
+        {
+            **{"x": 0, "xref": "paper", "xanchor": "left"},
+            **{"y": plain(name), "yanchor": "middle", "yshift": _NAME_ABOVE},
+            **{"text": plain(_cut(name, axis.pixels)), "showarrow": False, "borderpad": 0},
+            "font": {"size": _NAME_FONT, "color": palette.text},
+        }
+        for name in names
+    ]
+    made.layout.update(barmode="overlay", hovermode="closest")
     made.y.update(
         type="category",
         categoryorder="array",
         categoryarray=[plain(name) for name in reversed(names)],
-        tickmode="array",
-        tickvals=[plain(name) for name in names],
-        ticktext=[plain(_cut(name) if is_narrow else name) for name in names],
+        showticklabels=False,
         tickformat=None,
-        automargin=True,
         nticks=None,
         dtick=1,
         range=[-0.5, len(names) - 0.5],
@@ -160,5 +163,6 @@ def _bars(
                 "solidity": 0.15,
             },
         },
+        **_BAR,
         "hovertemplate": "%{y}<br>%{customdata}<extra></extra>",
     }

@@ -338,7 +338,8 @@ def _of_undone(began: datetime, name: str, first: int, over: int, ended: datetim
     what, detail = f"{name} went from {first} to {count(over, 'member')} and back", ""
     if over == 0:
         what = f"{name} lost all its members"
-        detail = f"{first} were back after {duration((ended - began).total_seconds())}"
+        lasted = duration((ended - began).total_seconds())
+        detail = f"{first} {'was' if first == 1 else 'were'} back after {lasted}"
     return Event(
         at=began,
         sort=Sort.REBALANCES,

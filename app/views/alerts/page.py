@@ -222,7 +222,7 @@ with components.section(
         axis = axis_from(view, alert_list.moment(first))
         bars = incident_list.timeline_rows(past, view.now)
         components.chart(
-            timeline_chart(bars, axis=axis, palette=view.palette, is_narrow=view.is_phone),
+            timeline_chart(bars, axis=axis, palette=view.palette),
             key="alerts-timeline",
             alt="When each cause began and ended, and its symptoms",
             note=shown_of(bars),
@@ -247,7 +247,7 @@ with components.section(
                         width=room_left([110, named, 102, 72]),
                         help="At its worst, of what is over.",
                     ),
-                    "ended_at": Column("over at", "time", unknown="goes on", width=102),
+                    "ended_at": Column("over", "time", unknown="not yet", width=102),
                     "note": columns["note"],
                     "rule": columns["rule"],
                     "cluster": columns["cluster"],

@@ -94,11 +94,7 @@ by = acknowledged.get(cause.id)
 is_address = cause.runbook.startswith(("http://", "https://"))
 is_quiet = ended is None and store.is_quiet(cause, windows, view.now.timestamp())
 st.caption(
-    escape(
-        f"{by.author} {'looks' if ended is None else 'looked'} after it: {by.comment}"
-        if by
-        else f"Nobody {'has acknowledged' if ended is None else 'acknowledged'} it."
-    )
+    escape(view_model.looked_after(by, is_over=ended is not None))
     + (" It is silenced." if is_quiet else "")
     + (f" Runbook: {escape(cause.runbook)}" if cause.runbook and not is_address else "")
 )
@@ -124,19 +120,15 @@ with components.guarded():
     are_known = True
 happened = [*events.of_changes_folded(changes), *events.of_rebalances(rebalances)]
 found = steps.of_incident(incident, happened, acknowledged)
-start, end = view_model.around(incident, happened, view.now)
+start, end = view_model.around(incident, view.now)
 
 with st.container(horizontal=True, gap="small", vertical_alignment="center"):
     if cause.state is not State.RESOLVED and alert_store.sees_labels(
         view.viewer, cause.labels, operating=True
     ):
-        if unheeded := view_model.unheeded(incident, store.alerts(), acknowledged):
-            with st.popover("Acknowledge", icon=":material/person_check:"):
-                alert_forms.acknowledge(view, unheeded)
-        with st.popover("Silence", icon=":material/notifications_paused:"):
-            alert_forms.silence(
-                view, active(store.alerts().values()), alert_forms.matchers_of(cause)
-            )
+        stored = store.alerts()
+        unheeded = view_model.unheeded(incident, stored, acknowledged)
+        alert_forms.popovers(view, cause, unheeded, active(stored.values()))
     routes.link(target.page, f"Open {escape(named)}", parameters, icon=":material/open_in_new:")
     if is_address:
         st.page_link(cause.runbook, label="Runbook", icon=":material/menu_book:")
@@ -229,26 +221,41 @@ if late is not None:
 with components.section("Course", help_text="The cause, what followed, and what was changed."):
     bars = view_model.bars(incident, view.now)
     components.chart(
-        timeline_chart(bars, axis=axis, palette=view.palette, is_narrow=view.is_phone),
+        timeline_chart(bars, axis=axis, palette=view.palette),
         key="incident-timeline",
         alt=f"When {cause.what} and its symptoms began and ended, those that are alike in a bar",
         note=shown_of(bars),
     )
+    before, course = steps.parted(found, began)
+    if said := steps.just_before(before, began):
+        st.markdown(escape(said))
+    columns = {
+        "at": Column("time", "time", width=116, to_seconds=True),
+        "after": Column("after", width=76, help="Before or after the cause began."),
+        "kind": Column("kind", width=78),
+        "what": Column("what", width=240, names=True),
+        "detail": Column("detail", width=room_left([116, 76, 78, 240])),
+    }
     tables.show(
-        steps.as_rows(found, began),
-        {
-            "at": Column("time", "time", width=116, to_seconds=True),
-            "after": Column("after", width=76, help="Before or after the cause began."),
-            "kind": Column("kind", width=78),
-            "what": Column("what", width=240, names=True),
-            "detail": Column("detail", width=room_left([116, 76, 78, 240])),
-        },
+        steps.as_rows(course, began),
+        columns,
         view=view,
         key="incident-steps",
         alt="What happened, in order of time",
         noun="steps",
         most_cards=tables.ROW_LIMIT,
     )
+    if before:
+        with st.expander(steps.number_before(before, began)):
+            tables.show(
+                steps.as_rows(before, began),
+                columns,
+                view=view,
+                key="incident-before",
+                alt="What happened before it began, in order of time",
+                noun="steps",
+                most_cards=tables.ROW_LIMIT,
+            )
     if are_known and not happened:
         st.caption("No change of what it is about was seen from 30 min before it to its end.")
 

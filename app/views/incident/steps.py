@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
 from alerting.rules.lifecycle import Alert
 from alerting.rules.matchers import Acknowledgement
+from alerting.rules.model import SEVERITIES
 from alerting.tools.rule_trial import thing
 from app.style.format import count, duration, thin
 from app.ui.alert_list import as_said, moment
 from app.ui.changes.events import Event, Sort
-from app.ui.incidents import Incident, is_before, mended_at, never_fired
+from app.ui.incidents import Incident, is_before, last_end, mended_at, never_fired
 from app.ui.symptoms import identity, limited
 
 SAME = timedelta(minutes=2)
 """An alert and an event of a change are seen by polls of their own."""
+_FIRST = ("cause", "alert")
+"""Kinds of steps that come first of those of one moment."""
+_CHANGES = ("change", "deploy")
+_NAMED_BEFORE = 2
+_NAMED_PARTITIONS = 3
+"""A change of more partitions says how many they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,17 +76,49 @@ def of_incident(
     ]
     for alike in symptoms_together(incident):
         found += _of_symptoms(alike)
-    found += [
-        Step(
-            at=one.at,
-            kind="deploy" if one.sort is Sort.DEPLOYS else "change",
-            what=one.what,
-            detail=one.detail,
-        )
-        for one in changes
-        if one not in told
+    found += [_of_change(one) for one in changes if one not in told]
+    return sorted(found, key=_in_order)
+
+
+def _in_order(step: Step) -> tuple[datetime, int, str]:
+    first = _FIRST.index(step.kind) if step.kind in _FIRST else len(_FIRST)
+    return step.at, first, step.kind
+
+
+def parted(found: Sequence[Step], began: datetime) -> tuple[list[Step], list[Step]]:
+    """Return what was before an incident began, and its course from then on."""
+    return [step for step in found if step.at < began], [step for step in found if step.at >= began]
+
+
+def just_before(before: Sequence[Step], began: datetime) -> str:
+    """Say what was changed last before an incident began; nothing where nothing was."""
+    changed = [step for step in before if step.kind in _CHANGES]
+    said = [
+        f"{duration(round((began - step.at).total_seconds()))} before, {step.what}"
+        + (f" ({step.detail})" if step.detail else "")
+        for step in changed[: -_NAMED_BEFORE - 1 : -1]
     ]
-    return sorted(found, key=lambda step: (step.at, step.kind))
+    return f"Changed last before it: {'; '.join(said)}." if said else ""
+
+
+def number_before(before: Sequence[Step], began: datetime) -> str:
+    """Say how many things were before an incident began: ``9 changes in the 13 min before``."""
+    symptoms = sum(1 for step in before if step.kind not in _CHANGES)
+    counts = ((len(before) - symptoms, "change"), (symptoms, "other step"))
+    said = " and ".join(count(number, noun) for number, noun in counts if number)
+    return f"{said} in the {duration(round((began - before[0].at).total_seconds()))} before"
+
+
+def _of_change(one: Event) -> Step:
+    """Return a change as a step; of many partitions it says how many there are."""
+    number, _, names = one.detail.partition(": ")
+    is_long = one.sort is Sort.LEADERS and names.count(",") >= _NAMED_PARTITIONS
+    return Step(
+        at=one.at,
+        kind="deploy" if one.sort is Sort.DEPLOYS else "change",
+        what=one.what,
+        detail=number if is_long else one.detail,
+    )
 
 
 def _of_cause(cause: Alert, detail: str) -> list[Step]:
@@ -118,17 +157,50 @@ def is_begin(cause: Alert, what: str, at: datetime) -> bool:
 def symptoms_together(incident: Incident) -> list[list[Alert]]:
     """Return the symptoms of an incident, those that are alike together, in order of time.
 
-    What was pending by one rule and fired by another is told once.
+    What was pending by one rule and fired by another is told once, and what two rules say at one
+    time as the worse of them.
     """
     fired = {identity(one) for one in incident.symptoms if not never_fired(one)}
     found: dict[tuple[str, str, bool, bool], list[Alert]] = {}
-    for one in incident.symptoms:
+    for one in _at_one_time(incident.symptoms):
         if never_fired(one) and identity(one) in fired:
             continue
         is_early = is_before(incident, one)
         alike = (one.check, one.severity.value, is_early, never_fired(one))
         found.setdefault(alike, []).append(one)
     return list(found.values())
+
+
+def _at_one_time(symptoms: Iterable[Alert]) -> list[Alert]:
+    """Return symptoms, those of one thing at one time as one that is as bad as the worst."""
+    found: list[Alert] = []
+    for one in sorted(symptoms, key=lambda one: one.began_at):
+        place = next((at for at, each in enumerate(found) if _is_same(each, one)), None)
+        if place is None:
+            found.append(one)
+        else:
+            found[place] = _worse(found[place], one)
+    return found
+
+
+def _is_same(before: Alert, after: Alert) -> bool:
+    return (
+        identity(before) == identity(after)
+        and never_fired(before) == never_fired(after)
+        and (before.resolved_at is None or before.resolved_at > after.began_at)
+    )
+
+
+def _worse(before: Alert, after: Alert) -> Alert:
+    """Return the worse of two alerts, over the time of both."""
+    worse = min(before, after, key=lambda one: SEVERITIES.index(one.severity))
+    fired = [one.fired_at for one in (before, after) if one.fired_at is not None]
+    return replace(
+        worse,
+        since=before.began_at,
+        fired_at=min(fired, default=None),
+        resolved_at=last_end((before, after)),
+    )
 
 
 def _of_symptoms(alike: Sequence[Alert]) -> list[Step]:
@@ -150,12 +222,12 @@ def _of_symptoms(alike: Sequence[Alert]) -> list[Step]:
 
 
 def named(alike: Sequence[Alert]) -> str:
-    """Name symptoms that are alike: ``18 alerts: under replicated``, ``x is late, 3 times``."""
+    """Name symptoms that are alike: ``18 symptoms: under replicated``, ``x is late, 3 times``."""
     if len(alike) == 1:
         return alike[0].what
     if _is_one(alike):
         return f"{alike[0].what}, {count(len(alike), 'time')}"
-    return f"{count(len(alike), 'alert')}: {alike[0].check.replace('_', ' ')}"
+    return f"{count(len(alike), 'symptom')}: {alike[0].check.replace('_', ' ')}"
 
 
 def _is_one(alike: Sequence[Alert]) -> bool:

@@ -19,10 +19,9 @@ from app.style.charts.base import ChartEvent
 from app.style.format import clock, count, duration, escape, thin
 from app.ui import incidents
 from app.ui.alert_list import how_bad, moment, severity_style
-from app.ui.changes.events import Event
 from app.ui.incident_list import ahead, or_before, timeline_rows, what_goes_on
 from app.ui.incidents import Incident, last_end, mended_at
-from app.ui.symptoms import symptoms_in_all
+from app.ui.symptoms import symptoms_in_all, symptoms_of
 from app.views.incident import lag, replication
 from app.views.incident.steps import Step, after, is_begin, moment_of, named, symptoms_together
 
@@ -32,7 +31,7 @@ AFTER = timedelta(minutes=10)
 """How far behind its end: leaders move back within five minutes, and are seen at the next poll."""
 EDGE = 0.2
 """How much of an incident's span is drawn before and after it."""
-LEAST_EDGE = timedelta(minutes=10)
+LEAST_EDGE = timedelta(minutes=2)
 """A short one is drawn with so much: what was usual is seen beside it."""
 _MINUTE = timedelta(minutes=1)
 
@@ -82,11 +81,15 @@ def topics_of(cause: Alert, groups: pl.DataFrame) -> list[str]:
 
 
 def bars(incident: Incident, now: datetime) -> pl.DataFrame:
-    """Return the cause and its symptoms as bars of a timeline, those that are alike as one."""
+    """Return the cause and its symptoms as bars of a timeline, those that are alike as one.
+
+    What another rule says of the cause itself has no bar.
+    """
+    others = replace(incident, symptoms=tuple(symptoms_of(incident)))
     return timeline_rows(
         [
             replace(incident, symptoms=()),
-            *(Incident(cause=_as_one(alike)) for alike in symptoms_together(incident)),
+            *(Incident(cause=_as_one(alike)) for alike in symptoms_together(others)),
         ],
         now,
     )
@@ -97,18 +100,14 @@ def _as_one(alike: Sequence[Alert]) -> Alert:
     return replace(alike[0], what=named(alike), resolved_at=end, before_mending=None)
 
 
-def around(
-    incident: Incident, changes: Iterable[Event], now: datetime
-) -> tuple[datetime, datetime]:
-    """Return from when to when an incident is drawn: with what was before and after it.
+def around(incident: Incident, now: datetime) -> tuple[datetime, datetime]:
+    """Return from when to when an incident is drawn: it takes most of the width.
 
-    Changes and symptoms that were there before are on it, as far back as changes are looked for.
+    What was changed longer before it is told in its course.
     """
     began, last = moment_of(incident.began_at), moment(incident.ended_at) or now
     edge = max((last - began) * EDGE, LEAST_EDGE)
-    before = [*(moment_of(one.began_at) for one in incident.symptoms), *(one.at for one in changes)]
-    earliest = max(min([began, *before]), began - BEFORE) - edge / 4
-    return min(began - edge, earliest), min(last + edge, now)
+    return began - edge, min(last + edge, now)
 
 
 def range_of(start: datetime, end: datetime, now: datetime, minute_days: int | None) -> TimeRange:
@@ -150,6 +149,14 @@ def unheeded(
         and one.id not in acknowledged
         and (one is incident.cause or not stored.get(one.fingerprint, one).is_inhibited)
     ]
+
+
+def looked_after(by: Acknowledgement | None, *, is_over: bool) -> str:
+    """Say who looks after an incident, and what they said of it."""
+    if by is None:
+        return f"Nobody {'acknowledged' if is_over else 'has acknowledged'} it."
+    said = f": {by.comment}" if by.comment else "."
+    return f"{by.author} {'looked' if is_over else 'looks'} after it{said}"
 
 
 def told(incident: Incident) -> tuple[str, str]:

@@ -1,7 +1,6 @@
 """Is anything wrong, and what first?"""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 
 import polars as pl
@@ -53,11 +52,14 @@ if groups is None or cluster is None or found is None:
 brokers_read = True
 with components.guarded():
     brokers_read = queries.was_read(view, "brokers")
-looked_after: Mapping[str, Acknowledgement] = {}
-with suppress(AlertingError):  # the page Alerts says so
-    looked_after = alert_store.acknowledged(view)
+acknowledged: Mapping[str, Acknowledgement] = {}
+who_is_unknown = ""
+try:
+    acknowledged = alert_store.acknowledged(view)
+except AlertingError as unread:
+    who_is_unknown = f"Who looks after what is not known: {unread}"
 title, detail = view_model.headline(
-    found, groups, cluster, brokers_read=brokers_read, acknowledged=looked_after
+    found, groups, cluster, brokers_read=brokers_read, acknowledged=acknowledged
 )
 unreadable = present.unreadable(view)
 if unreadable and not found:
@@ -105,8 +107,10 @@ with st.container(gap="xxsmall"):
     if found:
         seen, rest = view_model.shown(open_incidents.told(view, found))
         lost = losses.said(view, [*seen, *rest])
+        if who_is_unknown:
+            st.caption(escape(who_is_unknown))
         rows, folded = (
-            incident_list.items(causes, view, lost=lost, stored=stored)
+            incident_list.items(causes, view, acknowledged=acknowledged, lost=lost, stored=stored)
             for causes in (seen, rest[:FOLDED])
         )
         items.draw(

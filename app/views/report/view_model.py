@@ -145,10 +145,10 @@ def incident_part(
             **before,
             # A sentence is read, the others are looked up: they stand behind it.
             "detail": Column("how bad", width=left, help="At its worst, of all evaluations."),
-            "ended": Column("over at", "time", unknown="goes on", width=102, help="Its alert."),
+            "ended": Column("over", "time", unknown="not yet", width=102, help="Its alert."),
             "symptoms": Column("symptoms", "count", width=80, help="All, whenever they fired."),
             "not_fired": Column(
-                "never fired", "count", width=90, help="Beside these: pending, now or until over."
+                "too short", "count", width=90, help="To alert: pending, now or until over."
             ),
         },
         noun="causes: what goes on, most urgent first, then what is over, newest first",

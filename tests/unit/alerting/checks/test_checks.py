@@ -30,6 +30,7 @@ from lake.schemas.tables import (
     CONNECTORS,
     DEAD_LETTERS,
     GROUP_OFFSETS,
+    GROUPS,
     LOG_DIRECTORIES,
     PARTITIONS,
     QUORUM,
@@ -322,6 +323,43 @@ def test_leaders_do_not_move_back_to_a_broker_that_is_missing(
     (found,) = CHECKS["leader_imbalance"].observe(given)
     assert found.cause == cause
     assert found.step.startswith("Start the missing broker" if missing else "Run kafka-leader")
+
+
+@pytest.mark.parametrize(
+    ("group", "is_known", "said"),
+    [
+        pytest.param(
+            {"members": 3, "idle_members": 2}, True, "3 members share 1 partition.", id="more"
+        ),
+        pytest.param({"members": 1, "idle_members": 0}, True, None, id="all have one"),
+        pytest.param({"members": 1, "idle_members": 1}, False, None, id="not assigned yet"),
+        pytest.param({"members": 3, "idle_members": 3}, False, None, id="none assigned yet"),
+        pytest.param(
+            {"members": 3, "idle_members": 2, "state": "preparing_rebalance"},
+            False,
+            None,
+            id="moves",
+        ),
+    ],
+)
+def test_consumers_are_idle_where_there_are_more_than_partitions_once_these_are_assigned(
+    group: Row, is_known: bool, said: str | None
+) -> None:
+    frames = world(Case(true={GROUPS: always(**group)}), TRUE_UNTIL)
+    found = list(CHECKS["idle_consumers"].evaluate(CheckInput(frames=frames, classify=classified)))
+    assert [one.detail for one in found if one.value] == ([said] if said else [])
+    assert all(one.value is not None for one in found) is is_known
+
+
+def test_fewer_consumers_than_partitions_are_not_idle() -> None:
+    frames = world(Case(true={GROUPS: always(members=3, idle_members=1)}), TRUE_UNTIL)
+    given = CheckInput(frames=frames, classify=classified)
+    wide = {
+        key: replace(one, partitions=[*one.partitions] * 3) for key, one in given.statuses.items()
+    }
+    assert list(CHECKS["idle_consumers"].evaluate(given))
+    found = CheckInput(frames=frames, classify=lambda frames: wide)
+    assert not list(CHECKS["idle_consumers"].evaluate(found))
 
 
 def test_what_loses_data_has_no_deadline_to_come() -> None:

@@ -8,23 +8,27 @@ from datetime import timedelta
 import polars as pl
 import pytest
 
-from app.style.charts.base import ChartEvent
+from app.style.charts.base import ChartEvent, plot
 from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.theme import LIGHT
 from tests.unit.app.style.test_charts import AXIS, START
 
 
-@pytest.mark.parametrize(
-    ("is_narrow", "label"), [(False, "Broker 2 is missing"), (True, "Broker 2 is m…")]
-)
-def test_names_of_a_timeline_leave_most_of_a_phone_to_its_bars(is_narrow: bool, label: str) -> None:
+def test_names_of_a_timeline_lie_above_their_bars_and_leave_these_the_whole_width() -> None:
     time = AXIS.start + timedelta(minutes=5)
-    rows = pl.DataFrame(
-        {"what": ["Broker 2 is missing", "short"], "severity": ["critical"] * 2}
-    ).with_columns(pl.lit(time).alias("from"), pl.lit(AXIS.end).alias("to"))
-    made = timeline_chart(rows, axis=AXIS, palette=LIGHT, is_narrow=is_narrow)
-    assert list(made.layout.yaxis.ticktext) == [label, "short"]
-    assert list(made.layout.yaxis.tickvals) == list(made.data[0].y)
+    long = "order-fulfilment-of-the-other-region loses data soon"
+    rows = pl.DataFrame({"what": [long, "short"], "severity": ["critical"] * 2}).with_columns(
+        pl.lit(time).alias("from"), pl.lit(AXIS.end).alias("to")
+    )
+    made = timeline_chart(rows, axis=replace(AXIS, pixels=600), palette=LIGHT)
+    named = [(note.text, note.y, note.x, note.xref) for note in made.layout.annotations]
+    assert named == [(long, long, 0, "paper"), ("short", "short", 0, "paper")]
+    assert made.layout.margin.l == plot(LIGHT, height=100).layout["margin"]["l"], "as of lines"
+    assert (made.layout.yaxis.automargin, made.layout.yaxis.showticklabels) == (None, False)
+    (bar, *_) = made.data
+    assert bar.offset + bar.width < 0, "the lower half of its row"
+    on_phone = timeline_chart(rows, axis=AXIS, palette=LIGHT).layout.annotations[0].text
+    assert on_phone == "order-fulfilment-of-the-other-region lo…"
 
 
 def test_labels_of_marks_lie_above_the_bars_of_a_timeline() -> None:
@@ -48,8 +52,8 @@ def test_a_timeline_says_which_lines_it_draws(lines: int, said: str | None) -> N
     )
     note = shown_of(bars)
     assert note is None if said is None else note is not None and said in note
-    drawn = timeline_chart(bars, axis=AXIS, palette=LIGHT).layout.yaxis.ticktext
-    assert list(drawn) == names[:30]
+    drawn = timeline_chart(bars, axis=AXIS, palette=LIGHT).layout.annotations
+    assert [note.text for note in drawn] == names[:30]
 
 
 def test_severities_of_a_timeline_differ_by_more_than_their_colour() -> None:

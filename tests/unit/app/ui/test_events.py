@@ -270,6 +270,11 @@ def test_nobody_follows_advice_that_is_given_later() -> None:
             id="undone later",
         ),
         pytest.param(
+            [(-2, 1, 0), (0, 0, 1)],
+            ["g lost all its members: 1 was back after 2 min"],
+            id="its only one",
+        ),
+        pytest.param(
             [(-2, 4, 0), (-1, 0, 2), (0, 2, 4)],
             ["g lost all its members: 4 were back after 2 min"],
             id="back in two steps",

@@ -60,16 +60,16 @@ def test_those_that_never_fired_are_in_no_number_of_symptoms() -> None:
             *("2 symptoms now, and 1 pending", "2 symptoms now, and 1 pending"),
             id="one may fire",
         ),
-        pytest.param((NEVER,), "", "1 symptom, none fired", id="one never fired"),
+        pytest.param((NEVER,), "", "1 symptom, too short to alert", id="one never fired"),
         pytest.param(
             (PENDING,),
-            *("1 symptom pending", "1 symptom pending, none has fired yet"),
-            id="none has fired yet",
+            *("1 symptom pending", "1 symptom pending, none has alerted yet"),
+            id="none has alerted yet",
         ),
         pytest.param(
             (PENDING, NEVER),
             "1 symptom pending",
-            "1 symptom pending, none has fired yet, and 1 that never fired",
+            "1 symptom pending, none has alerted yet, and 1 too short to alert",
             id="one may fire, one did not",
         ),
         pytest.param(
@@ -81,7 +81,7 @@ def test_those_that_never_fired_are_in_no_number_of_symptoms() -> None:
         pytest.param(
             EVERY,
             "2 symptoms now, and 1 pending",
-            "3 symptoms in all, 2 of them now, 1 pending, and 1 that never fired",
+            "3 symptoms in all, 2 of them now, 1 pending, and 1 too short to alert",
             id="all of these",
         ),
     ],
@@ -94,7 +94,7 @@ def test_symptoms_in_words(symptoms: tuple[Alert, ...], said_now: str, said_in_a
 def test_of_what_is_over_none_goes_on() -> None:
     cause = replace(BROKER, state=State.RESOLVED, resolved_at=1600.0)
     assert in_all(Incident(cause=cause, symptoms=(OVER, NEVER))) == (
-        "1 symptom, and 1 that never fired"
+        "1 symptom, and 1 too short to alert"
     )
 
 
@@ -139,7 +139,7 @@ def test_what_is_open_is_as_many_things_as_causes_and_symptoms() -> None:
 def test_lists_tell_what_goes_on_and_what_is_over_tells_all() -> None:
     one = Incident(cause=BROKER, symptoms=EVERY)
     assert lines_now(one) == ["a: ", "b: ", "d:  (pending)"]
-    assert lines_in_all(one) == ["a: ", "b: ", "c: ", "d:  (pending)", "e:  (never fired)"]
+    assert lines_in_all(one) == ["a: ", "b: ", "c: ", "d:  (pending)", "e:  (too short to alert)"]
 
 
 def test_all_pages_have_the_same_number_of_symptoms(view: View) -> None:
@@ -159,7 +159,7 @@ def test_all_pages_have_the_same_number_of_symptoms(view: View) -> None:
     assert ", 2 symptoms now, folded under causes." in detail
 
     said = sentence(stored, NOW, UTC)
-    assert "3 symptoms in all, 2 of them now, 1 pending, and 1 that never fired." in said
+    assert "3 symptoms in all, 2 of them now, 1 pending, and 1 too short to alert." in said
     start = datetime.fromtimestamp(0.0, UTC)
     week = incident_part([stored], start, start + timedelta(days=7)).rows
     assert week.select("symptoms", "not_fired").row(0) == (3, 2)

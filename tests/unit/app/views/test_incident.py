@@ -19,6 +19,7 @@ from app.views.incident.view_model import (
     as_it_was,
     bars,
     ends,
+    looked_after,
     markdown,
     range_of,
     sentence,
@@ -110,16 +111,22 @@ def test_what_only_lists_fold_can_be_acknowledged_where_it_is_told() -> None:
     assert [one.fingerprint for one in unheeded(incident, stored, by)] == ["loss"]
 
 
-def test_the_time_axis_has_what_was_before_and_after() -> None:
-    changes = of_changes(CHANGES)
-    assert around(INCIDENT, changes, at(9000)) == (at(1000 - 600), at(1360 + 600))
-    assert around(INCIDENT, changes, at(1400)) == (at(1000 - 600), at(1400))
+def test_an_incident_takes_most_of_its_time_axis() -> None:
+    assert around(INCIDENT, at(9000)) == (at(1000 - 120), at(1360 + 120))
+    assert around(INCIDENT, at(1400)) == (at(1000 - 120), at(1400))
     long = Incident(cause=replace(CAUSE, resolved_at=1000.0 + 36000))
-    assert around(long, (), at(90000)) == (at(1000 - 7200), at(37000 + 7200))
-    # What was changed half an hour before is on it, and what was so for days does not press it.
-    for earlier in (400.0, -90000.0):
-        early = Incident(cause=CAUSE, symptoms=(replace(SYMPTOM, started_at=earlier),))
-        assert around(early, (), at(1400))[0] == at(max(earlier, 1000.0 - 1800) - 150)
+    assert around(long, at(90000)) == (at(1000 - 7200), at(37000 + 7200))
+
+
+def test_who_looks_after_it_is_said_with_and_without_a_comment() -> None:
+    by = Acknowledgement(alert="a", author="Ada", comment="", at=0.0)
+    told_of = [(by, False), (replace(by, comment="the disk"), True), (None, False), (None, True)]
+    assert [looked_after(one, is_over=is_over) for one, is_over in told_of] == [
+        "Ada looks after it.",
+        "Ada looked after it: the disk",
+        "Nobody has acknowledged it.",
+        "Nobody acknowledged it.",
+    ]
 
 
 def test_its_history_is_read_at_a_grain_that_suits_it_and_up_to_now_while_it_goes_on() -> None:

@@ -9,11 +9,19 @@ import polars as pl
 
 from alerting.rules.lifecycle import Alert, State, Worst
 from alerting.rules.matchers import Acknowledgement
+from alerting.rules.model import AlertSeverity
 from app.style.charts.base import ChartEvent
-from app.ui.changes.events import Event, of_changes
+from app.ui.changes.events import Event, Sort, of_changes
 from app.ui.incidents import Incident
 from app.ui.symptoms import lines_in_all, symptoms_in_all
-from app.views.incident.steps import after, as_rows, of_incident
+from app.views.incident.steps import (
+    after,
+    as_rows,
+    just_before,
+    number_before,
+    of_incident,
+    parted,
+)
 from app.views.incident.view_model import (
     as_it_was,
     bars,
@@ -76,6 +84,50 @@ def test_a_change_that_is_the_begin_is_told_and_marked_once() -> None:
         assert [one.text for one in ends(INCIDENT, marks)] == texts
 
 
+def test_its_course_begins_with_the_cause_and_what_was_before_is_apart() -> None:
+    def moved(second: float, names: int) -> Event:
+        partitions = ", ".join(f"t-{number}" for number in range(names))
+        detail = f"{names} partitions: {partitions}"
+        return Event(at=at(second), sort=Sort.LEADERS, what="broker 2 out of sync", detail=detail)
+
+    changes = [*of_changes(CHANGES), moved(400, 70), moved(998, 2), moved(1000, 70)]
+    before, course = parted(of_incident(INCIDENT, changes, {}), at(1000))
+    # Nothing of the same moment stands above the cause.
+    assert [step.kind for step in course][:2] == ["cause", "change"]
+    assert (course[1].what, course[1].detail) == ("broker 2 out of sync", "70 partitions")
+    assert [step.at for step in before] == [at(400), at(940), at(998)]
+    assert just_before(before, at(1000)) == (
+        "Changed last before it: 2 s before, broker 2 out of sync (2 partitions: t-0, t-1); "
+        "1 min before, broker configuration changed: 2 (a=1 → a=2)."
+    )
+    assert number_before(before, at(1000)) == "3 changes in the 10 min before"
+    early = replace(before[0], kind="symptom")
+    assert number_before([early, *before[1:]], at(1000)).startswith("2 changes and 1 other step ")
+    assert not just_before([early], at(1000))
+
+
+def test_what_two_rules_say_of_one_thing_at_one_time_is_one_bar_as_bad_as_the_worse() -> None:
+    soon = {"check": "data_loss_deadline", "what": "g loses data soon"}
+    near, coming = (
+        replace(SYMPTOM, **soon, fingerprint=severity.value, severity=severity, **times)
+        for severity, times in (
+            (AlertSeverity.CRITICAL, {"started_at": 1100.0, "fired_at": 1110.0}),
+            (AlertSeverity.WARNING, {"started_at": 1020.0, "fired_at": 1020.0}),
+        )
+    )
+    incident = Incident(cause=CAUSE, symptoms=(coming, replace(near, resolved_at=1300.0)))
+    drawn = bars(incident, at(2000)).filter(pl.col("what") == near.what)
+    assert drawn.select("severity", "from", "to").rows() == [("critical", at(1020), at(1350))]
+    told_of = [one.kind for one in of_incident(incident, (), {}) if near.what in one.what]
+    assert told_of == ["symptom", "end"]
+    # Later it is another time.
+    again = replace(near, started_at=1400.0, fired_at=1400.0, resolved_at=1500.0)
+    found = of_incident(replace(incident, symptoms=(coming, again)), (), {})
+    assert sum(one.kind == "symptom" for one in found) == 2
+    own = replace(near, check=CAUSE.check, labels=CAUSE.labels)
+    assert near.what not in bars(replace(incident, symptoms=(own,)), at(2000))["what"]
+
+
 def test_when_it_was_mended_is_a_step_of_its_course() -> None:
     found = of_incident(as_it_was(Incident(cause=MENDED)), (), {})
     assert [(step.kind, step.what) for step in found] == [
@@ -115,13 +167,13 @@ def test_symptoms_that_are_alike_are_one_row_with_their_names() -> None:
     incident = Incident(cause=CAUSE, symptoms=alike)
     found = of_incident(incident, (), {})
     said = [(step.what, step.detail) for step in found if step.kind == "symptom"]
-    assert said == [("3 alerts: under replicated", "a, b, d")]
+    assert said == [("3 symptoms: under replicated", "a, b, d")]
     ends = {step.what: step.at for step in found if step.kind == "end"}
-    assert ends["over: 2 of 3 alerts: under replicated"] == at(1350)
+    assert ends["over: 2 of 3 symptoms: under replicated"] == at(1350)
     rows = bars(incident, at(2000))
     assert rows.filter(pl.col("severity") != "pending").select("what", "to").rows() == [
         ("Broker 2 is missing", at(1360)),
-        ("3 alerts: under replicated", at(2000)),
+        ("3 symptoms: under replicated", at(2000)),
     ]
 
 
@@ -158,8 +210,8 @@ def test_a_symptom_that_never_fired_is_told_and_drawn_as_pending() -> None:
     assert {"symptom", "pending"} <= {step.kind for step in of_incident(incident, (), {})}
     drawn = bars(incident, at(2000))["severity"].to_list()
     assert drawn == ["pending", "critical", "warning", "pending"], "a second before it fired, too"
-    assert lines_in_all(incident)[1] == f"{never.what}: 1 of 3 (never fired)"
-    assert sentence(incident, at(2000), UTC).endswith(" 1 symptom, and 1 that never fired.")
+    assert lines_in_all(incident)[1] == f"{never.what}: 1 of 3 (too short to alert)"
+    assert sentence(incident, at(2000), UTC).endswith(" 1 symptom, and 1 too short to alert.")
     # Two rules may say the same: it fired if one did.
     twice = replace(incident, symptoms=(never, replace(never, fingerprint="m", fired_at=1010.0)))
     assert lines_in_all(twice) == [f"{never.what}: 1 of 3"]
