@@ -13,11 +13,10 @@ from alerting.status.descriptions import (
     GroupWords,
     group_words,
 )
-from alerting.status.model import GroupStatus, Status
+from alerting.status.model import FINE, GroupStatus, Status
 from alerting.status.phrases import duration, messages, plural
 from lake.schemas.tables import GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
 
-_FINE = frozenset({Status.OK, Status.CATCHING_UP})
 _AFTER: Mapping[Status, frozenset[Status]] = {
     Status.STOPPED: frozenset({Status.CATCHING_UP, Status.FALLING_BEHIND, Status.STALLED}),
     Status.STALLED: frozenset({Status.CATCHING_UP, Status.FALLING_BEHIND}),
@@ -85,7 +84,7 @@ def has_unknown(found: GroupStatus) -> bool:
     One that is fine has none.
     """
     return found.status is Status.UNKNOWN or (
-        found.status not in _FINE
+        found.status not in FINE
         and any(
             part.subscribed and part.decides and part.status is Status.UNKNOWN
             for part in found.partitions
@@ -147,7 +146,7 @@ def _against_loss(given: CheckInput, step: str, found: GroupStatus) -> str:
 
 
 def _related(found: GroupStatus) -> dict[str, str]:
-    if found.status in _FINE:
+    if found.status in FINE:
         return {}
     topics = {part.topic for part in found.partitions if part.status is found.status}
     return {"topic": ",".join(sorted(topics))}

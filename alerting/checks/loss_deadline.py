@@ -27,6 +27,7 @@ WATCH_RATIO = 0.5
 NEAR_SECONDS = 4 * 3600.0
 """A loss that is as near is told of, although the backlog may shrink again before."""
 
+_CALM = frozenset({Status.OK, Status.NO_MEMBERS})
 _LATE = frozenset({Status.FALLING_BEHIND, Status.STALLED, Status.STOPPED, Status.REWOUND})
 
 
@@ -201,7 +202,7 @@ def next_losses(found: GroupStatus, retentions: Retentions) -> dict[str, NextLos
     Only partitions count that have an ``expected_deadline``. A topic that lacks has none in sight.
     """
     shortest, behind = retentions.shortest_seconds, found.numbers.behind_seconds or 0.0
-    if found.status is Status.OK and (shortest is None or behind < WATCH_RATIO * shortest):
+    if found.status in _CALM and (shortest is None or behind < WATCH_RATIO * shortest):
         return {}  # its partitions are classified only where somebody looks
     first: dict[str, NextLoss] = {}
     for part in found.partitions:

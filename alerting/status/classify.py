@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from alerting.status.decision import StatusDecision
-from alerting.status.departures import came_and_went, went_one_by_one
+from alerting.status.departures import came_and_went, gone_for, went_one_by_one
 from alerting.status.features import Measurement, lateness_made_good
 from alerting.status.model import LagNumbers, PartitionStatus, PartitionWindow, Status, StatusRules
 from alerting.status.no_data import unreadable
@@ -62,7 +62,7 @@ def classify(
     )
     numbers = numbers_of(found)
     if decision.status in _STANDS_STILL:
-        numbers = _at_a_stand(numbers)
+        numbers = at_a_stand(numbers)
     return PartitionStatus(
         topic=window.topic,
         partition=window.partition,
@@ -162,9 +162,15 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
                 "nothing and left again.",
                 since=found.waiting.since,
             )
+        if absence.is_between_runs:
+            return StatusDecision(
+                status=Status.OK,
+                reason=f"Its run ended {duration(absent)} ago; {messages(lag)} wait for the next.",
+            )
         return StatusDecision(
-            status=Status.OK,
-            reason=f"Just away: no members for {duration(absent)}; {messages(lag)} wait.",
+            status=Status.NO_MEMBERS,
+            reason=f"{gone_for(absent)}: {messages(lag)} wait.",
+            since=absence.since,
         )
     patience = rules.first_job_seconds
     if absence.runs:
@@ -356,10 +362,10 @@ def _drain_seconds(lag: int, trend: Trend | None) -> float | None:
     return lag / -trend.growth_per_second
 
 
-_STANDS_STILL = (Status.STOPPED, Status.STALLED)
+_STANDS_STILL = (Status.STOPPED, Status.STALLED, Status.NO_MEMBERS)
 
 
-def _at_a_stand(numbers: LagNumbers) -> LagNumbers:
+def at_a_stand(numbers: LagNumbers) -> LagNumbers:
     """Return the numbers of what reads nothing now, whatever it read in the minutes before.
 
     When retention will reach it follows from them, too.

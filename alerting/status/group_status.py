@@ -11,7 +11,7 @@ from dataclasses import replace
 from statistics import median
 from typing import TypeVar
 
-from alerting.status.classify import Peers, classify, numbers_of
+from alerting.status.classify import Peers, at_a_stand, classify, numbers_of
 from alerting.status.features import Measurement, measure
 from alerting.status.model import (
     DEFAULT_STATUS_RULES,
@@ -112,6 +112,8 @@ def group_status(
     dated = [v for v in alike if v.since is not None]
     first = min(dated, key=lambda v: v.since or 0.0) if dated else None
     numbers = _totals(decisions, worst)
+    if worst.status is Status.NO_MEMBERS:
+        numbers = at_a_stand(numbers)  # a partition that is read to its end is read no more, too
     unknown = sum(1 for v in decisions if v.subscribed and v.numbers.lag is None)
     is_lasting = _is_lasting(alike, rules)
     over = 0.0
@@ -279,6 +281,11 @@ def _group_sentence(
                 f", drained in {duration(numbers.drain_seconds)}" if numbers.drain_seconds else ""
             )
             return f"{how_late}, catching up{left}; behind {late_on}."
+        case Status.NO_MEMBERS:
+            how_long = worst.reason.partition(":")[0]
+            more = numbers.arrival_per_second
+            arriving = f", {rate(more)} more arrive" if more else ""
+            return f"{how_long}: {how_late}{arriving}{missing}."
         case Status.FALLING_BEHIND:
             return f"{how_late}, falling behind {late_on}."
         case Status.STALLED:

@@ -13,6 +13,7 @@ class Status(StrEnum):
 
     OK = "OK"
     CATCHING_UP = "CATCHING_UP"
+    NO_MEMBERS = "NO_MEMBERS"
     FALLING_BEHIND = "FALLING_BEHIND"
     STALLED = "STALLED"
     STOPPED = "STOPPED"
@@ -28,6 +29,7 @@ WORST_FIRST: tuple[Status, ...] = (
     Status.REWOUND,
     Status.FALLING_BEHIND,
     Status.UNKNOWN,
+    Status.NO_MEMBERS,
     Status.CATCHING_UP,
     Status.OK,
 )
@@ -35,6 +37,9 @@ WORST_FIRST: tuple[Status, ...] = (
 
 LATE = frozenset(WORST_FIRST[: WORST_FIRST.index(Status.UNKNOWN)])
 """The states in which a group does not do its work as it should."""
+
+FINE = frozenset({Status.OK, Status.CATCHING_UP, Status.NO_MEMBERS})
+"""The states that give no reason to act: a restart, too, leaves a group without members."""
 
 
 CHANGE_SHARE = 0.1

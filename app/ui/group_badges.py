@@ -48,6 +48,13 @@ BADGE_STYLES: dict[Status, BadgeStyle] = {
         colour="violet",
         meaning="The lag could not be found out; it may be fine or not.",
     ),
+    Status.NO_MEMBERS: BadgeStyle(
+        word="no members",
+        symbol="○",
+        icon=":material/person_off:",
+        colour="gray",
+        meaning="Messages wait and its members just left, as in a restart.",
+    ),
     Status.CATCHING_UP: BadgeStyle(
         word="catching up",
         symbol="▼",

@@ -168,6 +168,8 @@ with st.grid(6, min_column_width=124, gap="small"):
         exact(row["members"]),
         delta=f"{exact(row['idle_members'])} idle"
         if row["idle_members"]
+        else "no consumer is in it"
+        if row["members"] == 0
         else "none idle"
         if row["idle_members"] == 0
         else "idle: unknown",

@@ -125,6 +125,7 @@ _NAMED = (
     (Status.REWOUND, "rewound"),
     (Status.FALLING_BEHIND, "falling behind"),
     (Status.UNKNOWN, "unknown"),
+    (Status.NO_MEMBERS, "without members"),
 )
 
 
