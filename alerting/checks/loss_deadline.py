@@ -195,6 +195,9 @@ GroupLosses = Mapping[str, Mapping[str, NextLoss]]
 
 _NO_LOSS = NextLoss()
 
+_LOSING_SECONDS, _LOSING_POLLS = 60.0, 2
+"""A loss that a poll saw within the longer of both is one of now."""
+
 
 def next_losses(found: GroupStatus, retentions: Retentions) -> dict[str, NextLoss]:
     """Return when retention will reach the first message that a group has not read, by topic.
@@ -210,6 +213,15 @@ def next_losses(found: GroupStatus, retentions: Retentions) -> dict[str, NextLos
         if loss.state is not DeadlineState.NONE:
             first[part.topic] = first.get(part.topic, _NO_LOSS).before(loss)
     return first
+
+
+def is_losing(found: GroupStatus, frames: Frames) -> bool:
+    """Return whether the newest polls saw a loss: a status is that of the last ten minutes."""
+    last_at = found.numbers.last_lost_at
+    if found.status is not Status.LOSING_DATA or last_at is None:
+        return False
+    longest = max(_LOSING_SECONDS, _LOSING_POLLS * frames.interval_seconds)
+    return frames.sampled_at - last_at <= longest
 
 
 def next_loss(losses: Mapping[str, NextLoss]) -> NextLoss:

@@ -185,6 +185,7 @@ class LagNumbers:
         drain_seconds: lag ÷ (consumption - arrival) while it shrinks.
         lost_messages: Messages deleted before the group committed them: since its last commit,
             or the most at once in the window. It falls as the window moves on.
+        last_lost_at: When a poll last saw some of them deleted, in Unix seconds; None: none did.
         commit_period_seconds: Longest pause that ended in a commit while messages waited.
     """
 
@@ -195,6 +196,7 @@ class LagNumbers:
     growth_per_second: float | None = None
     drain_seconds: float | None = None
     lost_messages: int | None = None
+    last_lost_at: float | None = None
     without_commit_seconds: float | None = None
     commit_period_seconds: float | None = None
     members: int | None = None

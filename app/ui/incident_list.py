@@ -12,9 +12,10 @@ from alerting.inputs.frames import STALE_INTERVALS
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import SEVERITIES, AlertSeverity
+from alerting.status.descriptions import LOST_DATA
 from alerting.status.phrases import time_left
 from app.data.context import View
-from app.style.format import clock, count, duration, thin
+from app.style.format import age, clock, count, duration, thin
 from app.style.theme import BadgeStyle
 from app.ui import routes
 from app.ui.alert_list import (
@@ -159,7 +160,29 @@ def is_far(at: datetime | None, now: datetime) -> bool:
 
 def loss(one: Incident, now: datetime) -> str:
     """Say how soon an incident loses data; nothing where that is not known, or far away."""
-    return LOSES_NOW if losing(one) else deadline(moment(one.cause.deadline), now)
+    if losing(one):
+        return lost(moment(one.last_lost_at), now, goes_on=one.loses_now)
+    return deadline(moment(one.cause.deadline), now)
+
+
+def lost(last: datetime | None, now: datetime, *, goes_on: bool | None) -> str:
+    """Say that data is lost now, or how long ago some last was.
+
+    Args:
+        last: When a poll last saw that; None: none did, or nobody knows.
+        now: The present.
+        goes_on: ``loses_now`` of a row; None: nobody knows.
+    """
+    if goes_on is not False:
+        return LOSES_NOW
+    return LOST_DATA if last is None else f"{LOST_DATA} {age((now - last).total_seconds())}"
+
+
+def next_loss(at: datetime | None, now: datetime) -> str:
+    """Say how soon a group that lost data loses more; nothing where that is not known, or far."""
+    if at is None or at - now > DEADLINE_SHOWN:
+        return ""
+    return f"the next {time_left((at - now).total_seconds())}"
 
 
 def loser(one: Incident) -> str:
@@ -175,8 +198,9 @@ def loser(one: Incident) -> str:
 def ahead(one: Incident, now: datetime) -> str:
     """Say in a sentence who loses data how soon; nothing where that is not known, or far away."""
     left, who = loss(one, now), loser(one)
-    if left == LOSES_NOW:
-        return f"{who or 'It'} {left}."
+    if losing(one):
+        after = "" if one.loses_now else next_loss(moment(one.cause.deadline), now)
+        return f"{who or 'It'} {left}{after and ', '}{after}."
     return f"At the present rates {who or 'it'} {left}." if left else ""
 
 
@@ -229,6 +253,7 @@ def items(
             text
             for text, is_so in (
                 (seen, goes_on),
+                (next_loss(moment(cause.deadline), view.now), bool(until) and _is_past(one)),
                 (f"group {who}", bool(until and who and who != lead.labels.get("group"))),
                 (f"{SEVERITY_BADGE_STYLES[cause.severity].word} if it lasts", one.is_pending),
                 (_after(one), goes_on),
@@ -249,7 +274,8 @@ def items(
                 why=why,
                 note=", ".join(notes),
                 until=until,
-                is_far=not losing(one) and is_far(moment(cause.deadline), view.now),
+                is_far=_is_past(one)
+                or (not losing(one) and is_far(moment(cause.deadline), view.now)),
                 # What to do about it was to be done while it lasted.
                 step=lead.step if goes_on else "",
                 link=target,
@@ -259,6 +285,11 @@ def items(
             )
         )
     return rows
+
+
+def _is_past(one: Incident) -> bool:
+    """Return whether an incident is of data that was lost, and none is lost now."""
+    return bool(losing(one)) and not one.loses_now
 
 
 def badge_of(one: Incident) -> BadgeStyle:

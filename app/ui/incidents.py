@@ -30,11 +30,15 @@ class Incident:
 
     Attributes:
         is_source_stopped: Whether it cannot be true now, since all that may make it so is stopped.
+        loses_now: Of one that lost data: whether that goes on; so it is where nobody knows.
+        last_lost_at: When messages were last seen to be lost, in Unix seconds; None: not known.
     """
 
     cause: Alert
     symptoms: tuple[Alert, ...] = ()
     is_source_stopped: bool = False
+    loses_now: bool = True
+    last_lost_at: float | None = None
 
     @property
     def is_pending(self) -> bool:
@@ -232,7 +236,7 @@ def _grouped(alerts: Sequence[Alert]) -> list[Incident]:
 
 
 def losing(one: Incident) -> list[Alert]:
-    """Return the alerts of an incident that say of a group that it loses data now."""
+    """Return the alerts of an incident that say that a group loses data, or just lost some."""
     return [
         each
         for each in (one.cause, *one.symptoms)
@@ -264,7 +268,7 @@ def _urgency(one: Incident, now: datetime) -> tuple[int, int, bool, int, float, 
 
 def _loss(one: Incident, now: datetime) -> tuple[int, float]:
     """Rank what is lost now, what will be in how long, and the rest."""
-    if losing(one):
+    if losing(one) and one.loses_now:
         return 0, 0.0
     left = math.inf if one.cause.deadline is None else one.cause.deadline - now.timestamp()
     # As it is written: rows do not change places with each poll.
@@ -279,7 +283,7 @@ def of_rows(rows: pl.DataFrame) -> list[Incident]:
 def with_rows(found: Iterable[Incident], rows: pl.DataFrame) -> list[Incident]:
     """Return incidents with what rows of ``open_alerts`` know beside alerts.
 
-    That is the deadline of the group or topic that a cause is about.
+    That is the deadline of the group or topic that a cause is about, and when data was last lost.
     """
     known = {_id_of(row): row for row in rows.iter_rows(named=True)}
     with_known = []
@@ -289,6 +293,14 @@ def with_rows(found: Iterable[Incident], rows: pl.DataFrame) -> list[Incident]:
             at = row["deadline_at"]
             cause = replace(one.cause, deadline=None if at is None else at.timestamp())
             one = replace(one, cause=cause)
+        lost = [known[each.id] for each in losing(one) if each.id in known]
+        if lost:
+            times = [row["last_lost_at"].timestamp() for row in lost if row["last_lost_at"]]
+            one = replace(
+                one,
+                loses_now=any(row["loses_now"] is not False for row in lost),
+                last_lost_at=max(times, default=None),
+            )
         with_known.append(one)
     return with_known
 

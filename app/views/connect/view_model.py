@@ -177,10 +177,7 @@ def with_groups(connectors: pl.DataFrame, groups: pl.DataFrame, now: datetime) -
         ``loss``, a phrase that is empty where none is in sight; ``is_unseen``, whether the group
         of a sink is not among the groups, where any are known.
     """
-    losses = [
-        group_list.loss(status, deadline, now)
-        for status, deadline in groups.select("status", "data_loss_at").iter_rows()
-    ]
+    losses = [group_list.loss(row, now) for row in groups.iter_rows(named=True)]
     of_groups = groups.select(
         "group", "time_lag_seconds", "data_loss_at", pl.Series("loss", losses, dtype=pl.String)
     )

@@ -21,7 +21,7 @@ from app.ui.incidents import LOSES_DATA, labels_of
 from app.ui.tables import NEVER, NONE
 from lake.schemas.bronze import IN_TOTALS
 
-SINCE = {Status.LOSING_DATA: "It loses messages since", Status.CATCHING_UP: "Catching up since"}
+SINCE = {Status.LOSING_DATA: "First lost", Status.CATCHING_UP: "Catching up since"}
 """What began at the moment that a status has, where "since" alone may be taken for another."""
 
 HEATMAP_ROWS = 60

@@ -119,7 +119,7 @@ def _without(cause: str | None, *, passes: bool) -> str:
 
 
 _NAMED = (
-    (Status.LOSING_DATA, "losing data"),
+    (Status.LOSING_DATA, "lost data"),
     (Status.STOPPED, "stopped"),
     (Status.STALLED, "stalled"),
     (Status.REWOUND, "rewound"),

@@ -176,6 +176,10 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     frames = Frames(cluster="c", now=2000.0, tables={})
     (row,) = alert_rows(dated, lost, READERS.empty, frames).to_dicts()
     assert row["deadline_at"] is None, "what loses data has no loss to come"
+    past = lost.with_columns(loses_now=False, last_lost_at=pl.lit(NOW))
+    (row,) = alert_rows(dated, past, READERS.empty, frames).to_dicts()
+    assert row["deadline_at"] is not None, "what lost data and loses none now may lose more"
+    assert (row["loses_now"], row["last_lost_at"]) == (False, NOW)
     said = numbers(of_rows(rows))
     assert said == numbers(of_store) == "2 things need you now, 1 to watch, 1 pending"
 
