@@ -16,7 +16,7 @@ from app.ui.group_list import trends
 from app.ui.tables import NEVER
 from lake.replication import with_replication
 
-WINDOW = "Messages a second, the mean of the last ten minutes."
+WINDOW = "Messages a second, the mean of the last five minutes."
 """What the present rates of a topic are."""
 
 REPLICATION: dict[str, BadgeStyle] = {

@@ -81,7 +81,7 @@ def test_a_topic_lists_its_own_changes_in_its_own_words(open_page: Open, filled:
 
 
 def test_rates_of_topics_say_of_how_long_they_are_the_mean(open_page: Open, filled: Path) -> None:
-    assert "Rates are means of 10 min" in texts(open_page(filled, "topics"))
+    assert "Rates are means of 5 min" in texts(open_page(filled, "topics"))
 
 
 @pytest.mark.parametrize("generated", [None, True])
