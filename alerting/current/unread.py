@@ -7,6 +7,7 @@ import polars as pl
 from alerting.inputs.frames import Frames
 from alerting.status.model import Status
 from alerting.status.phrases import duration
+from lake.schemas.tables import GROUP_OFFSETS
 
 NOT_READ = " Not read for "
 """Before how long ago the values of a row were read, at the end of its reason."""
@@ -25,8 +26,8 @@ def briefly_unread(
         previous: Those of the evaluation before.
         frames: What was read of the cluster.
     """
-    if previous is None:
-        return groups.clear()
+    if previous is None or GROUP_OFFSETS.name in frames.errors:
+        return groups.clear()  # a table that cannot be read is no poll that failed
     unknown = Status.UNKNOWN.value
     now = groups.select(
         "group", pl.col("status").alias("_status"), pl.col("unknown_partitions").alias("_unknown")

@@ -50,13 +50,17 @@ def doing(status: Status, lag: int | None, since: float | None = None) -> GroupS
 
 
 def evaluated(
-    status: GroupStatus, seconds: float, before: Mapping[Table, pl.DataFrame]
+    status: GroupStatus,
+    seconds: float,
+    before: Mapping[Table, pl.DataFrame],
+    errors: Mapping[str, str] | None = None,
 ) -> dict[Table, pl.DataFrame]:
     at = NOW + timedelta(seconds=seconds)
     frames = Frames(
         cluster="c",
         now=at.timestamp(),
         tables={GROUPS.name: rows(GROUPS, {"group": "g", "members": 2}, ago=-seconds)},
+        errors=errors or {},
     )
     found = ClusterEvaluation(
         frames=frames,
@@ -114,6 +118,13 @@ def test_what_is_bad_and_read_in_part_keeps_its_values() -> None:
 
     assert now[GROUP_STATUS]["lag"].item() == 90
     assert evaluated(in_part, 3 * POLL, now)[GROUP_STATUS]["lag"].item() == 8
+
+
+def test_what_the_lake_cannot_read_is_unknown_at_once() -> None:
+    known = evaluated(doing(Status.OK, 7), 0.0, {})
+    unread = evaluated(doing(Status.UNKNOWN, None), POLL, known, errors={"group_offsets": "broken"})
+
+    assert unread[GROUP_STATUS]["status"].item() == "UNKNOWN"
 
 
 @pytest.mark.parametrize(
