@@ -39,7 +39,9 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
     ratios, window = _ratios(frames), duration(_ratio_seconds(frames))
     for row in dead_letter_rows(frames.rows(DEAD_LETTERS), TOPICS.empty).iter_rows(named=True):
         base = f"what arrives in {row['origin'] or 'its origin'}"
-        mostly = f", mostly {row['top_reason']}" if row["top_reason"] else ""
+        mostly = ""
+        if row["top_reason"]:
+            mostly = f", mostly {row['top_reason']} ({share(row['top_share'])} of those sampled)"
         failing = ratios.get((row["source"], row["name"]), _Failing())
         measured, arriving = failing.measured, failing.per_second
         # A reader that catches up reads more than arrives, and more fails: the base is said.

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from alerting.checks.loss_deadline import keep_longer, next_loss
+from alerting.checks.loss_deadline import is_losing, keep_longer, next_loss
 from alerting.checks.model import Check, CheckInput, CheckResult, check
 from alerting.inputs.windows import GroupKey
 from alerting.status.baseline import REBALANCING, plain_state
 from alerting.status.descriptions import (
+    LOST_DATA,
     MISSES_OBJECTIVE,
     WAIT_STEP,
     GroupWords,
     group_words,
 )
-from alerting.status.model import GroupStatus, Status
+from alerting.status.model import FINE, GroupStatus, Status
 from alerting.status.phrases import duration, messages, plural
 from lake.schemas.tables import GROUP_OFFSETS, GROUPS, PARTITIONS, TOPICS
 
-_FINE = frozenset({Status.OK, Status.CATCHING_UP})
 _AFTER: Mapping[Status, frozenset[Status]] = {
     Status.STOPPED: frozenset({Status.CATCHING_UP, Status.FALLING_BEHIND, Status.STALLED}),
     Status.STALLED: frozenset({Status.CATCHING_UP, Status.FALLING_BEHIND}),
@@ -40,11 +40,15 @@ def _status(status: Status, meaning: str) -> Check:
     )
     def results(given: CheckInput) -> Iterable[CheckResult]:
         for key, found in given.troubled.items():
-            if found.status is status and (found.is_lasting or status is not Status.FALLING_BEHIND):
+            if status is Status.UNKNOWN and _just_unread(given, found):
+                yield _undecided(key, found)
+            elif found.status is status and (
+                found.is_lasting or status is not Status.FALLING_BEHIND
+            ):
                 yield CheckResult(
                     labels=_labels(key),
                     value=_worth(found),
-                    what=f"{key.group} {_words(given, key, found).verb}",
+                    what=f"{key.group} {_does(given, key, found)}",
                     detail=found.reason,
                     since=found.since,
                     began_before=found.began_before_window,
@@ -76,6 +80,16 @@ def _status(status: Status, meaning: str) -> Check:
     return results
 
 
+def _just_unread(given: CheckInput, found: GroupStatus) -> bool:
+    """Return whether one or two polls could not read a group: nobody is told of that."""
+    frames = given.frames
+    return (
+        found.status is Status.UNKNOWN
+        and found.since is not None
+        and frames.is_brief(frames.sampled_at - found.since + frames.interval_seconds)
+    )
+
+
 def _undecided(key: GroupKey, found: GroupStatus) -> CheckResult:
     return CheckResult(labels=_labels(key), value=None, is_read=not has_unknown(found))
 
@@ -86,7 +100,7 @@ def has_unknown(found: GroupStatus) -> bool:
     One that is fine has none.
     """
     return found.status is Status.UNKNOWN or (
-        found.status not in _FINE
+        found.status not in FINE
         and any(
             part.subscribed and part.decides and part.status is Status.UNKNOWN
             for part in found.partitions
@@ -134,6 +148,12 @@ def _words(given: CheckInput, key: GroupKey, found: GroupStatus) -> GroupWords:
     return group_words(found.status, kind) or _NO_WORDS
 
 
+def _does(given: CheckInput, key: GroupKey, found: GroupStatus) -> str:
+    if found.status is Status.LOSING_DATA and not is_losing(found, given.frames):
+        return LOST_DATA
+    return _words(given, key, found).verb
+
+
 def _step(given: CheckInput, key: GroupKey, found: GroupStatus) -> str:
     step = _words(given, key, found).step
     if found.status is not Status.LOSING_DATA:
@@ -148,7 +168,7 @@ def _against_loss(given: CheckInput, step: str, found: GroupStatus) -> str:
 
 
 def _related(found: GroupStatus) -> dict[str, str]:
-    if found.status in _FINE:
+    if found.status in FINE:
         return {}
     topics = {part.topic for part in found.partitions if part.status is found.status}
     return {"topic": ",".join(sorted(topics))}
@@ -298,18 +318,18 @@ def data_loss_deadline(given: CheckInput) -> Iterable[CheckResult]:
         labels = _labels(key)
         if loss.partition is not None and loss.seconds is not None:
             part, left = loss.partition, loss.seconds
+            has_lost = found.status is Status.LOSING_DATA
             words = _words(given, key, found)
-            is_losing = found.status is Status.LOSING_DATA
             step = "Raise the topic's retention until the group has caught up."
             yield CheckResult(
                 labels=labels,
                 value=left,
                 may_be_worse=loss.is_unknown,
-                what=f"{key.group} loses {'more data' if is_losing else 'data soon'}",
+                what=f"{key.group} loses {'more data' if has_lost else 'data soon'}",
                 # Its rates are those of the partition, which tells first of what they are.
                 detail=f"On {part.name} {loss.reason}.",
                 # What it loses already has no time to come.
-                deadline=None if is_losing else given.frames.now + left,
+                deadline=None if is_losing(found, given.frames) else given.frames.now + left,
                 cause=words.cause or "It is nearly as late as retention is long.",
                 step=_against_loss(given, step, found),
                 page="group",

@@ -27,6 +27,7 @@ WATCH_RATIO = 0.5
 NEAR_SECONDS = 4 * 3600.0
 """A loss that is as near is told of, although the backlog may shrink again before."""
 
+_CALM = frozenset({Status.OK, Status.NO_MEMBERS})
 _LATE = frozenset({Status.FALLING_BEHIND, Status.STALLED, Status.STOPPED, Status.REWOUND})
 
 
@@ -194,6 +195,9 @@ GroupLosses = Mapping[str, Mapping[str, NextLoss]]
 
 _NO_LOSS = NextLoss()
 
+_LOSING_SECONDS, _LOSING_POLLS = 60.0, 2
+"""A loss that a poll saw within the longer of both is one of now."""
+
 
 def next_losses(found: GroupStatus, retentions: Retentions) -> dict[str, NextLoss]:
     """Return when retention will reach the first message that a group has not read, by topic.
@@ -201,7 +205,7 @@ def next_losses(found: GroupStatus, retentions: Retentions) -> dict[str, NextLos
     Only partitions count that have an ``expected_deadline``. A topic that lacks has none in sight.
     """
     shortest, behind = retentions.shortest_seconds, found.numbers.behind_seconds or 0.0
-    if found.status is Status.OK and (shortest is None or behind < WATCH_RATIO * shortest):
+    if found.status in _CALM and (shortest is None or behind < WATCH_RATIO * shortest):
         return {}  # its partitions are classified only where somebody looks
     first: dict[str, NextLoss] = {}
     for part in found.partitions:
@@ -209,6 +213,15 @@ def next_losses(found: GroupStatus, retentions: Retentions) -> dict[str, NextLos
         if loss.state is not DeadlineState.NONE:
             first[part.topic] = first.get(part.topic, _NO_LOSS).before(loss)
     return first
+
+
+def is_losing(found: GroupStatus, frames: Frames) -> bool:
+    """Return whether the newest polls saw a loss: a status is that of the last ten minutes."""
+    last_at = found.numbers.last_lost_at
+    if found.status is not Status.LOSING_DATA or last_at is None:
+        return False
+    longest = max(_LOSING_SECONDS, _LOSING_POLLS * frames.interval_seconds)
+    return frames.sampled_at - last_at <= longest
 
 
 def next_loss(losses: Mapping[str, NextLoss]) -> NextLoss:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
 
-from alerting.checks.loss_deadline import GroupLosses, NextLoss, next_loss
+from alerting.checks.loss_deadline import GroupLosses, NextLoss, is_losing, next_loss
 from alerting.checks.retention_deadline import DeadlineState
 from alerting.evaluate.evaluation import ClusterEvaluation
 from alerting.inputs.frames import Frames
@@ -31,6 +32,7 @@ _FLOW = (
     "growth_per_second",
     "drain_seconds",
     "lost_messages",
+    "last_lost_at",
     "stalled_seconds",
     "commit_gap_seconds",
     "samples",
@@ -47,14 +49,15 @@ def group_rows(
     first_loss = ("data_loss_at", "data_loss_topic", "data_loss_partition")
     rows = _frame(
         GROUP_STATUS,
-        ("group", *_STATUS, *_FLOW, "unknown_partitions", *first_loss),
+        ("group", *_STATUS, *_FLOW, "unknown_partitions", *first_loss, "loses_now"),
         (
             (
                 key.group,
                 *_status(status),
                 *_flow(status.numbers),
                 status.unknown_partitions,
-                *_loss(next_loss(found.losses.get(key.group, {})), frames.now),
+                *_loss(next_loss(found.losses.get(key.group, {})), frames, status),
+                is_losing(status, frames),
             )
             for key, status in (_unread(frames) | dict(found.statuses)).items()
         ),
@@ -221,14 +224,17 @@ def _flow(numbers: LagNumbers) -> tuple[Any, ...]:
         numbers.growth_per_second,
         numbers.drain_seconds,
         numbers.lost_messages,
+        _microseconds(numbers.last_lost_at),
         numbers.without_commit_seconds,
         numbers.commit_period_seconds,
         numbers.samples,
     )
 
 
-def _loss(loss: NextLoss, now: float) -> tuple[Any, ...]:
-    at = _loss_at(loss, now)
+def _loss(loss: NextLoss, frames: Frames, status: GroupStatus) -> tuple[Any, ...]:
+    if loss.is_lost and not is_losing(status, frames):
+        loss = replace(loss, is_lost=False)  # the next loss is to come
+    at = _loss_at(loss, frames.now)
     if at is None or loss.partition is None:
         return None, None, None
     return at, loss.partition.topic, loss.partition.partition

@@ -21,6 +21,7 @@ from alerting.current.groups import (
     with_silent_readers,
 )
 from alerting.current.topics import newest_partitions, topic_rows
+from alerting.current.unread import briefly_unread, with_rows_of
 from alerting.evaluate.evaluation import ClusterEvaluation
 from alerting.inputs.facts import dead_letter_rows
 from alerting.inputs.frames import Frames
@@ -89,15 +90,21 @@ def current_rows(
         return _rows_without_kafka(frames, alerts)
     lag = partition_lag(found)
     groups = group_rows(found, lag, previous.get(GROUP_STATUS))
+    held = briefly_unread(groups, previous.get(GROUP_STATUS), frames)
+    groups = with_rows_of(groups, held, held)
     partitions = newest_partitions(frames)
     readers = with_silent_readers(
         reader_rows(lag, found.losses, frames.now), groups, previous.get(READERS)
     )
+    readers = with_rows_of(readers, previous.get(READERS), held)
+    of_partitions = partition_rows(found, previous.get(GROUP_PARTITION_STATUS))
     topics = topic_rows(frames, partitions, readers)
     brokers = broker_rows(frames, partitions)
     rows = {
         GROUP_STATUS: groups,
-        GROUP_PARTITION_STATUS: partition_rows(found, previous.get(GROUP_PARTITION_STATUS)),
+        GROUP_PARTITION_STATUS: with_rows_of(
+            of_partitions, previous.get(GROUP_PARTITION_STATUS), held
+        ),
         READERS: readers,
         TOPIC_STATUS: topics,
         BROKER_STATUS: brokers,
@@ -240,6 +247,8 @@ def _alert_row(
         # Its own stays through an evaluation that knows none.
         "deadline_at": _deadline(alert, group)
         or deleted_at.get((labels.get("source"), labels.get("name"))),
+        "last_lost_at": group and group["last_lost_at"],
+        "loses_now": group and group["loses_now"],
         "inhibited_by": alert.inhibited_by,
         "runbook": alert.runbook or None,
         "flaps": alert.flaps,
@@ -249,7 +258,7 @@ def _alert_row(
 def _deadline(alert: Alert, group: Mapping[str, Any] | None) -> datetime | None:
     if group is None:
         return _moment(alert.deadline)
-    if group["status"] == Status.LOSING_DATA.value:
+    if group["status"] == Status.LOSING_DATA.value and group["loses_now"] is not False:
         return None  # no future time
     return _moment(alert.deadline) or group["data_loss_at"]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 import polars as pl
 
 from alerting.current.skew import Skew, skew
 from alerting.inputs.facts import at_newest_poll, complete_sum, slowest_first
 from alerting.inputs.frames import Frames
+from alerting.status.model import DEFAULT_STATUS_RULES
 from lake.change_encoding.expand import series_ids
 from lake.replication import with_replication
 from lake.schemas.tables import PARTITIONS, TOPICS
@@ -21,6 +23,9 @@ REPLICATION: tuple[str, ...] = (
     "in sync",
 )
 """What can be wrong with a partition's replicas, the worst first."""
+
+RATE_WINDOW = timedelta(seconds=DEFAULT_STATUS_RULES.half_window_seconds)
+"""The time that rates are means of: of a topic as of the groups that read it."""
 
 _KEY = ("topic", "partition")
 
@@ -146,13 +151,22 @@ def arrivals(partitions: pl.DataFrame) -> pl.DataFrame:
 
 
 def _traffic(recent: pl.DataFrame, newest: pl.DataFrame) -> pl.DataFrame:
-    """Return what each topic receives and how unevenly it falls on its partitions."""
+    """Return what each topic receives and how unevenly it falls on its partitions.
+
+    Its rate is of the same minutes as those of the groups that read it; how uneven it is takes all.
+    """
+    by_now = pl.col("observed_at").max() - RATE_WINDOW
+    now = arrivals(recent.filter(pl.col("observed_at") >= by_now)).select(
+        *_KEY, pl.col("arrival_per_second").alias("now")
+    )
     rates = newest.select(*_KEY).join(arrivals(recent), on=_KEY, how="left", maintain_order="left")
+    rates = rates.join(now, on=_KEY, how="left", maintain_order="left")
     by_topic = rates.group_by("topic").agg(
         "partition",
         pl.col("arrival_per_second").alias("rates"),
         pl.col("span_seconds").max(),
-        complete_sum(pl.col("arrival_per_second")),
+        # Of polls that are further apart than these minutes all count.
+        complete_sum(pl.coalesce("now", "arrival_per_second")).alias("arrival_per_second"),
     )
     found: list[Skew] = [
         _skew(dict(zip(numbers, per_second, strict=True)), span or 0.0)

@@ -8,6 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from alerting.inputs.dead_letter_reasons import most_frequent
+
 RATE_SECONDS = 300.0
 """Over how much history a present rate is taken."""
 
@@ -79,7 +81,8 @@ def dead_letter_rows(recent: pl.DataFrame, topics: pl.DataFrame) -> pl.DataFrame
 
     Returns:
         The rows with ``arrival_per_second`` (over the last minutes, null where it is not known),
-        ``top_reason`` with its ``top_share``, and ``retention_seconds``.
+        ``top_reason`` with its ``top_share`` (of what arrived over the last minutes; of the newest
+        sample where nothing did), and ``retention_seconds``.
     """
     key = ("source", "name")
     end = recent["observed_at"].max()
@@ -109,7 +112,12 @@ def dead_letter_rows(recent: pl.DataFrame, topics: pl.DataFrame) -> pl.DataFrame
         .join(retention, on="name", how="left")
         .sort("source", "name")
     )
-    tops = [_top(reasons) for reasons in rows["reasons"].to_list()]
+    most = most_frequent(window)
+    tops = [
+        (short_class(most[series][0]), most[series][1]) if series in most else _top(reasons)
+        for *series_of, reasons in rows.select(*key, "reasons").iter_rows()
+        for series in [(series_of[0], series_of[1])]
+    ]
     return rows.with_columns(
         pl.Series("top_reason", [name for name, _ in tops], dtype=pl.String),
         pl.Series("top_share", [share for _, share in tops], dtype=pl.Float64),

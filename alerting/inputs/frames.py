@@ -14,6 +14,9 @@ from lake.schemas.tables import WRITTEN_EVERY_SECONDS
 STALE_INTERVALS = 4.0
 """Rows that are older than this many polls say nothing about now."""
 
+BRIEF_INTERVALS = 2.5
+"""What was last read within so many polls is as it was: one or two that failed say nothing."""
+
 KAFKA = "kafka"
 """The source of a Kafka cluster's own rows."""
 
@@ -106,6 +109,10 @@ class Frames:
         if isinstance(newest, datetime) and self.is_fresh(collections):
             return newest.timestamp()
         return self.now
+
+    def is_brief(self, seconds: float) -> bool:
+        """Return whether no more than one or two polls failed since something was last read."""
+        return seconds <= BRIEF_INTERVALS * self.interval_seconds
 
     @property
     def interval_seconds(self) -> float:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from alerting.status.decision import StatusDecision
-from alerting.status.departures import came_and_went, went_one_by_one
+from alerting.status.departures import came_and_went, gone_for, went_one_by_one
 from alerting.status.features import Measurement, lateness_made_good
 from alerting.status.model import LagNumbers, PartitionStatus, PartitionWindow, Status, StatusRules
 from alerting.status.no_data import unreadable
+from alerting.status.numbers import at_a_stand, drain_seconds, numbers_of
 from alerting.status.on_time import late, on_time
 from alerting.status.phrases import compared_rates, count, duration, messages, rate, rates
 from alerting.status.stall_timeout import stall_timeout
@@ -62,7 +63,7 @@ def classify(
     )
     numbers = numbers_of(found)
     if decision.status in _STANDS_STILL:
-        numbers = _at_a_stand(numbers)
+        numbers = at_a_stand(numbers)
     return PartitionStatus(
         topic=window.topic,
         partition=window.partition,
@@ -162,9 +163,15 @@ def _nobody(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
                 "nothing and left again.",
                 since=found.waiting.since,
             )
+        if absence.is_between_runs:
+            return StatusDecision(
+                status=Status.OK,
+                reason=f"Its run ended {duration(absent)} ago; {messages(lag)} wait for the next.",
+            )
         return StatusDecision(
-            status=Status.OK,
-            reason=f"Just away: no members for {duration(absent)}; {messages(lag)} wait.",
+            status=Status.NO_MEMBERS,
+            reason=f"{gone_for(absent)}: {messages(lag)} wait.",
+            since=absence.since,
         )
     patience = rules.first_job_seconds
     if absence.runs:
@@ -297,7 +304,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
             is_lasting=is_late or is_lasting,
         )
     if direction < 0:
-        drain = _drain_seconds(lag, trend)
+        drain = drain_seconds(lag, trend)
         left = "" if drain is None else f", drained in {duration(drain)}"
         return StatusDecision(
             status=Status.CATCHING_UP,
@@ -350,45 +357,4 @@ def _waits(lag: int, behind: float | None) -> str:
     return f"; {messages(lag)} wait{'s' if lag == 1 else ''}{delay}"
 
 
-def _drain_seconds(lag: int, trend: Trend | None) -> float | None:
-    if trend is None or trend.direction >= 0:
-        return None
-    return lag / -trend.growth_per_second
-
-
-_STANDS_STILL = (Status.STOPPED, Status.STALLED)
-
-
-def _at_a_stand(numbers: LagNumbers) -> LagNumbers:
-    """Return the numbers of what reads nothing now, whatever it read in the minutes before.
-
-    When retention will reach it follows from them, too.
-    """
-    if numbers.consumption_per_second is None:
-        return numbers
-    return replace(
-        numbers,
-        consumption_per_second=0.0,
-        growth_per_second=numbers.arrival_per_second,
-        drain_seconds=None,
-    )
-
-
-def numbers_of(found: Measurement) -> LagNumbers:
-    """Return the numbers that a page shows beside a decision."""
-    trend = found.draining or found.recent or found.full
-    lag = found.newest.lag
-    return LagNumbers(
-        lag=lag,
-        behind_seconds=found.behind_seconds,
-        arrival_per_second=trend.arrival_per_second if trend else None,
-        consumption_per_second=trend.consumption_per_second if trend else None,
-        growth_per_second=trend.growth_per_second if trend else None,
-        drain_seconds=_drain_seconds(lag, trend) if lag else None,
-        lost_messages=found.lost_messages,
-        without_commit_seconds=found.waiting_seconds,
-        commit_period_seconds=found.commit_period_seconds,
-        members=found.members,
-        span_seconds=found.span_seconds,
-        samples=len(found.window.samples),
-    )
+_STANDS_STILL = (Status.STOPPED, Status.STALLED, Status.NO_MEMBERS)

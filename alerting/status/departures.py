@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from alerting.status.baseline import members_of
 from alerting.status.model import Sample, StatusRules
+from alerting.status.phrases import duration
 
 
 def went_one_by_one(
@@ -41,3 +42,8 @@ def _members_before(
     """Return when there were how many members just before a moment, where there were any."""
     first = at - rules.half_window_seconds
     return [(s.at, count) for s in samples if first <= s.at < at and (count := members_of(s))]
+
+
+def gone_for(seconds: float) -> str:
+    """Say for how long a group has no members."""
+    return f"No members for {duration(seconds)}" if seconds else "No members now"

@@ -17,6 +17,9 @@ LATE_STEP = "Look at what its handlers wait for; if they are busy all the time, 
 
 MISSES_OBJECTIVE = "misses its objective"
 
+LOST_DATA = "lost data"
+"""What a group did that loses none now, while its status is that of the last minutes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupWords:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from statistics import median
 from typing import TypeVar
 
-from alerting.status.classify import Peers, classify, numbers_of
+from alerting.status.classify import Peers, classify
 from alerting.status.features import Measurement, measure
 from alerting.status.model import (
     DEFAULT_STATUS_RULES,
@@ -24,6 +24,8 @@ from alerting.status.model import (
     Status,
     StatusRules,
 )
+from alerting.status.no_data import unread_since
+from alerting.status.numbers import at_a_stand, numbers_of
 from alerting.status.on_time import late, on_time
 from alerting.status.phrases import (
     compared_rates,
@@ -112,6 +114,8 @@ def group_status(
     dated = [v for v in alike if v.since is not None]
     first = min(dated, key=lambda v: v.since or 0.0) if dated else None
     numbers = _totals(decisions, worst)
+    if worst.status is Status.NO_MEMBERS:
+        numbers = at_a_stand(numbers)  # a partition that is read to its end is read no more, too
     unknown = sum(1 for v in decisions if v.subscribed and v.numbers.lag is None)
     is_lasting = _is_lasting(alike, rules)
     over = 0.0
@@ -121,7 +125,7 @@ def group_status(
     return GroupStatus(
         status=worst.status,
         reason=_group_sentence(worst, alike, deciding, numbers, unknown, rules),
-        since=first.since if first else None,
+        since=_since(first, partitions, decisions) if first else None,
         began_before_window=first.began_before_window if first else False,
         numbers=numbers,
         unknown_partitions=unknown,
@@ -132,6 +136,22 @@ def group_status(
         over_objective_before_window=over_before,
         objective_seconds=rules.objective_seconds,
     )
+
+
+def _since(
+    first: PartitionStatus,
+    partitions: Sequence[PartitionWindow],
+    decisions: Sequence[PartitionStatus],
+) -> float | None:
+    """Return since when a group does what ``first`` of its partitions did before the others."""
+    if first.since is None or first.status is not Status.UNKNOWN:
+        return first.since
+    counted = [
+        window
+        for window, one in zip(partitions, decisions, strict=True)
+        if one.subscribed and one.decides
+    ]
+    return min(first.since, unread_since(counted) or first.since)
 
 
 def _over_since(
@@ -219,6 +239,7 @@ def _totals(decisions: Sequence[PartitionStatus], worst: PartitionStatus) -> Lag
     rows = [decision.numbers for decision in decisions if decision.subscribed]
     lags = [row.lag for row in rows if row.lag is not None]
     lost = [row.lost_messages for row in rows if row.lost_messages is not None]
+    last_lost = [row.last_lost_at for row in rows if row.last_lost_at is not None]
     behind = [row.behind_seconds for row in rows if row.behind_seconds is not None]
     moving = [
         decision.numbers for decision in decisions if decision.subscribed and decision.decides
@@ -231,6 +252,7 @@ def _totals(decisions: Sequence[PartitionStatus], worst: PartitionStatus) -> Lag
         worst.numbers,
         lag=sum(lags) if lags else None,
         lost_messages=sum(lost) if lost else None,
+        last_lost_at=max(last_lost, default=None),
         behind_seconds=max(behind) if behind else None,
         arrival_per_second=arrival,
         consumption_per_second=consumption,
@@ -279,6 +301,11 @@ def _group_sentence(
                 f", drained in {duration(numbers.drain_seconds)}" if numbers.drain_seconds else ""
             )
             return f"{how_late}, catching up{left}; behind {late_on}."
+        case Status.NO_MEMBERS:
+            how_long = worst.reason.partition(":")[0]
+            more = numbers.arrival_per_second
+            arriving = f", {rate(more)} more arrive" if more else ""
+            return f"{how_long}: {how_late}{arriving}{missing}."
         case Status.FALLING_BEHIND:
             return f"{how_late}, falling behind {late_on}."
         case Status.STALLED:

@@ -13,6 +13,7 @@ class Status(StrEnum):
 
     OK = "OK"
     CATCHING_UP = "CATCHING_UP"
+    NO_MEMBERS = "NO_MEMBERS"
     FALLING_BEHIND = "FALLING_BEHIND"
     STALLED = "STALLED"
     STOPPED = "STOPPED"
@@ -28,6 +29,7 @@ WORST_FIRST: tuple[Status, ...] = (
     Status.REWOUND,
     Status.FALLING_BEHIND,
     Status.UNKNOWN,
+    Status.NO_MEMBERS,
     Status.CATCHING_UP,
     Status.OK,
 )
@@ -35,6 +37,9 @@ WORST_FIRST: tuple[Status, ...] = (
 
 LATE = frozenset(WORST_FIRST[: WORST_FIRST.index(Status.UNKNOWN)])
 """The states in which a group does not do its work as it should."""
+
+FINE = frozenset({Status.OK, Status.CATCHING_UP, Status.NO_MEMBERS})
+"""The states that give no reason to act: a restart, too, leaves a group without members."""
 
 
 CHANGE_SHARE = 0.1
@@ -180,6 +185,7 @@ class LagNumbers:
         drain_seconds: lag ÷ (consumption - arrival) while it shrinks.
         lost_messages: Messages deleted before the group committed them: since its last commit,
             or the most at once in the window. It falls as the window moves on.
+        last_lost_at: When a poll last saw some of them deleted, in Unix seconds; None: none did.
         commit_period_seconds: Longest pause that ended in a commit while messages waited.
     """
 
@@ -190,6 +196,7 @@ class LagNumbers:
     growth_per_second: float | None = None
     drain_seconds: float | None = None
     lost_messages: int | None = None
+    last_lost_at: float | None = None
     without_commit_seconds: float | None = None
     commit_period_seconds: float | None = None
     members: int | None = None

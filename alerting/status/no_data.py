@@ -75,6 +75,20 @@ def _unknown_since(samples: Sequence[Sample]) -> float | None:
     return since
 
 
+def unread_since(windows: Sequence[PartitionWindow]) -> float | None:
+    """Return since when no poll could read all of some partitions; None: the newest could.
+
+    Of partitions that take turns each is unknown for a moment, and the group all the time.
+    """
+    unread = {sample.at for window in windows for sample in window.samples if sample.lag is None}
+    since: float | None = None
+    for at in sorted({s.at for window in windows for s in window.samples}, reverse=True):
+        if at not in unread:
+            break
+        since = at
+    return since
+
+
 def _untouched(window: PartitionWindow) -> bool:
     """Return whether nothing was committed and nothing arrived: there may be nothing to read."""
     ends = [sample.log_end for sample in window.samples if sample.log_end is not None]

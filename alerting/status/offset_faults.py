@@ -25,6 +25,7 @@ class Overtaken:
     """Retention deleted messages that the group had not committed."""
 
     since: float  # the first time in the window, in Unix seconds
+    last_at: float  # the last time
     messages: int  # the most at one time
     times: int
 
@@ -137,6 +138,7 @@ def overtaken(samples: Sequence[Sample]) -> Overtaken | None:
         if before is not None and lost > before:
             found = Overtaken(
                 since=found.since if found else sample.at,
+                last_at=sample.at,
                 messages=max(found.messages if found else 0, risen + lost - before),
                 times=(found.times if found else 0) + (risen == 0),
             )

@@ -7,7 +7,7 @@ from app.style.theme import BadgeStyle
 
 BADGE_STYLES: dict[Status, BadgeStyle] = {
     Status.LOSING_DATA: BadgeStyle(
-        word="losing data",
+        word="lost data",
         symbol="✖",
         icon=":material/delete_forever:",
         colour="red",
@@ -47,6 +47,13 @@ BADGE_STYLES: dict[Status, BadgeStyle] = {
         icon=":material/help:",
         colour="violet",
         meaning="The lag could not be found out; it may be fine or not.",
+    ),
+    Status.NO_MEMBERS: BadgeStyle(
+        word="no members",
+        symbol="○",
+        icon=":material/person_off:",
+        colour="gray",
+        meaning="Messages wait and its members just left, as in a restart.",
     ),
     Status.CATCHING_UP: BadgeStyle(
         word="catching up",

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import Any
 
 import polars as pl
 
+from alerting.current.unread import NOT_READ
 from alerting.inputs.facts import slowest_first
 from alerting.status.model import LATE, STEADY_RATIO, Status
 from alerting.status.on_time import KEEPS_UP, LAG_GROWS
 from app.data.history import TIME
 from app.style.format import count, duration, exact, listing, short
-from app.ui import incident_list
+from app.ui import loss_words
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE
 
@@ -89,17 +91,18 @@ def is_late() -> pl.Expr:
     return pl.col("status").is_in([status.value for status in LATE])
 
 
-def loss(status: str, deadline: datetime | None, now: datetime) -> str:
-    """Say how soon a group loses data; nothing where that is not known, or far away.
+def loss(row: Mapping[str, Any], now: datetime) -> str:
+    """Say how soon a group loses data, or how long ago it did.
+
+    Nothing where that is not known, or far away.
 
     Args:
-        status: Of a row of ``group_status``.
-        deadline: Its ``data_loss_at``.
+        row: Of ``group_status``.
         now: The present.
     """
-    if status == Status.LOSING_DATA:
-        return incident_list.LOSES_NOW
-    return incident_list.deadline(deadline, now)
+    if row["status"] == Status.LOSING_DATA:
+        return loss_words.lost(row["last_lost_at"], now, goes_on=row["loses_now"])
+    return loss_words.deadline(row["data_loss_at"], now)
 
 
 def may_pass() -> pl.Expr:
@@ -187,14 +190,14 @@ def with_brief_reasons(groups: pl.DataFrame) -> pl.DataFrame:
 
 
 def _briefly(word: str, reason: str) -> str:
-    reason = _HOW_LATE.sub("", reason)
+    reason, not_read, ago = _HOW_LATE.sub("", reason).partition(NOT_READ)
     for long, brief in _BRIEFER:
         reason = long.sub(brief, reason)
     if reason.startswith(_IN_FIGURES):
         reason = f"{reason.partition(':')[0]}."
     if reason.lower().startswith(word.lower()):
         reason = reason[len(word) :].lstrip(",:; ")
-    return _OF_ALL.sub("", reason)
+    return _OF_ALL.sub("", reason) + not_read + ago
 
 
 _HOW_LATE = re.compile(r"^\d[\d\w ]* behind with [\d,]+ messages?[,:]? ")

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
 import polars as pl
 
-from alerting.checks.loss_deadline import NEAR_SECONDS
 from alerting.inputs.frames import STALE_INTERVALS
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import SEVERITIES, AlertSeverity
-from alerting.status.phrases import time_left
 from app.data.context import View
 from app.style.format import clock, count, duration, thin
 from app.style.theme import BadgeStyle
@@ -28,17 +25,16 @@ from app.ui.alert_list import (
     severity_style,
 )
 from app.ui.browser.items import Item, Target
-from app.ui.incident_order import BROKER_MISSING, DEADLINE_SHOWN
+from app.ui.incident_order import BROKER_MISSING
 from app.ui.incidents import (
     LOSES_DATA,
     Incident,
     is_mending,
     last_end,
-    loses_first,
-    losing,
     mended_at,
     never_fired,
 )
+from app.ui.loss_words import LossAhead, loss_ahead
 from app.ui.symptoms import (
     lines_in_all,
     lines_now,
@@ -48,7 +44,6 @@ from app.ui.symptoms import (
     symptoms_of,
 )
 
-LOSES_NOW = "loses data now"
 OVER = "over, its symptoms recover"
 
 SOURCE_STOPPED = BadgeStyle(
@@ -153,55 +148,6 @@ def last_seen(at: datetime | None, now: datetime, zone: tzinfo, interval_seconds
     return f"last seen {clock(at, zone, now=now)}"
 
 
-def deadline(at: datetime | None, now: datetime) -> str:
-    """Say how soon unread messages are deleted; nothing where that is not known, or far away.
-
-    A deadline at the edge comes and goes with each evaluation: soon and now are one.
-    """
-    if at is None or at - now > DEADLINE_SHOWN:
-        return ""
-    return f"loses data {time_left((at - now).total_seconds())}"
-
-
-def is_far(at: datetime | None, now: datetime) -> bool:
-    """Return whether a deadline is further away than what rules call near: it weighs less."""
-    return at is not None and at - now > timedelta(seconds=NEAR_SECONDS)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LossAhead:
-    """What is said of the data that an incident loses first; no words: nothing.
-
-    Attributes:
-        words: How soon.
-        who: The group that loses it, where the cause is about something else.
-        is_far: Whether that is further away than what rules call near.
-    """
-
-    words: str = ""
-    who: str = ""
-    is_far: bool = False
-
-
-def loss_ahead(one: Incident, now: datetime) -> LossAhead:
-    """Return what is said of an incident's first loss; nothing of what is not known, or far off."""
-    first = loses_first(one)
-    who = "" if first is one.cause else first.labels["group"]
-    if losing(one):
-        return LossAhead(words=LOSES_NOW, who=who)
-    at = moment(first.deadline)
-    words = deadline(at, now)
-    return LossAhead(words=words, who=who, is_far=is_far(at, now)) if words else LossAhead()
-
-
-def ahead(one: Incident, now: datetime) -> str:
-    """Say in a sentence who loses data how soon; nothing where that is not known, or far away."""
-    loss = loss_ahead(one, now)
-    if loss.words == LOSES_NOW:
-        return f"{loss.who or 'It'} {loss.words}."
-    return f"At the present rates {loss.who or 'it'} {loss.words}." if loss.words else ""
-
-
 def items(
     found: Iterable[Incident],
     view: View,
@@ -254,6 +200,7 @@ def items(
             text
             for text, is_so in (
                 (seen, goes_on),
+                (loss.then, True),
                 (f"group {loss.who}", loss.who not in ("", lead.labels.get("group"))),
                 (f"{SEVERITY_BADGE_STYLES[cause.severity].word} if it lasts", one.is_pending),
                 (_after(one), goes_on),

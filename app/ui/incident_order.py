@@ -41,7 +41,7 @@ def _urgency(one: Incident, now: datetime) -> tuple[int, int, bool, int, float, 
 
 def _loss(one: Incident, now: datetime) -> tuple[int, float]:
     """Rank what is lost now, what will be in how long, and the rest."""
-    if losing(one):
+    if losing(one) and one.loses_now:
         return 0, 0.0
     at = loses_first(one).deadline
     left = math.inf if at is None else at - now.timestamp()

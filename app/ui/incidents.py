@@ -5,10 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
-
-import polars as pl
 
 from alerting.checks.registry import CHECKS
 from alerting.rules.folding import as_it_was, as_listed
@@ -39,12 +35,16 @@ class Incident:
         symptoms: What followed, each time.
         earlier: The times before, in their order: each was over a short while before the next.
         is_source_stopped: Whether it cannot be true now, since all that may make it so is stopped.
+        loses_now: Of one that lost data: whether that goes on; so it is where nobody knows.
+        last_lost_at: When messages were last seen to be lost, in Unix seconds; None: not known.
     """
 
     cause: Alert
     symptoms: tuple[Alert, ...] = ()
     earlier: tuple[Alert, ...] = ()
     is_source_stopped: bool = False
+    loses_now: bool = True
+    last_lost_at: float | None = None
 
     @property
     def alerts(self) -> tuple[Alert, ...]:
@@ -250,10 +250,10 @@ def incidents(alerts: Iterable[Alert]) -> list[Incident]:
 
     A symptom whose cause is not among the alerts stands for itself.
     """
-    return _grouped(as_listed(alerts))
+    return grouped(as_listed(alerts))
 
 
-def _grouped(alerts: Sequence[Alert]) -> list[Incident]:
+def grouped(alerts: Sequence[Alert]) -> list[Incident]:
     """Group alerts that are as lists show them."""
     known: dict[str, list[Alert]] = {}
     for alert in alerts:
@@ -285,7 +285,7 @@ def _grouped(alerts: Sequence[Alert]) -> list[Incident]:
 
 
 def losing(one: Incident) -> list[Alert]:
-    """Return the alerts of an incident that say of a group that it loses data now."""
+    """Return the alerts of an incident that say that a group loses data, or just lost some."""
     return [
         each
         for each in (one.cause, *one.symptoms)
@@ -308,62 +308,6 @@ def loses_first(one: Incident) -> Alert:
     ]
     of_groups = [each for each in found if "group" in each.labels]
     return min(of_groups, key=lambda each: each.deadline or 0.0, default=one.cause)
-
-
-def of_rows(rows: pl.DataFrame) -> list[Incident]:
-    """Return the incidents of rows of ``open_alerts``, which are folded already."""
-    return with_rows(_grouped([alert_of(row) for row in rows.iter_rows(named=True)]), rows)
-
-
-def with_rows(found: Iterable[Incident], rows: pl.DataFrame) -> list[Incident]:
-    """Return incidents with what rows of ``open_alerts`` know beside alerts.
-
-    That are the deadlines of the groups and topics that alerts are about, and which of them recover
-    since their group catches up.
-    """
-    known = {one.id: one for one in map(alert_of, rows.iter_rows(named=True))}
-
-    def dated(alert: Alert) -> Alert:
-        row = known.get(alert.id)
-        if row is None:
-            return alert
-        since = alert.recovering_since
-        if alert.last_true_at <= row.last_true_at:
-            since = since or row.recovering_since
-        return replace(alert, deadline=row.deadline, recovering_since=since)
-
-    return [
-        replace(one, cause=dated(one.cause), symptoms=tuple(map(dated, one.symptoms)))
-        for one in found
-    ]
-
-
-def alert_of(row: Mapping[str, Any]) -> Alert:
-    """Return the alert of a row of ``open_alerts``."""
-    known: dict[str, Any] = {
-        name: value.timestamp() if isinstance(value, datetime) else value
-        for name, value in row.items()
-    }
-    same = (
-        *("fingerprint", "rule", "check", "value", "status", "what", "detail", "cause", "step"),
-        *("page", "since", "started_at", "fired_at", "last_true_at", "recovering_since"),
-        "inhibited_by",
-    )
-    return Alert(
-        **{name: known[name] for name in same},
-        severity=AlertSeverity(row["severity"]),
-        state=State(row["state"]),
-        labels=labels_of(row) | {"cluster": row["cluster"]},
-        began_before=bool(row["since_at_least"]),
-        deadline=known["deadline_at"],
-        runbook=row["runbook"] or "",
-        flaps=row["flaps"] or 0,
-    )
-
-
-def labels_of(row: Mapping[str, Any]) -> dict[str, str]:
-    """Return the labels of a row of ``open_alerts``."""
-    return {one["key"]: one["value"] for one in row["labels"] or ()}
 
 
 def _root(alert: Alert, known: Mapping[str, Sequence[Alert]]) -> Alert:

@@ -13,7 +13,7 @@ from alerting.rules.model import SEVERITIES
 from app.data import alert_history, present
 from app.data.context import View
 from app.style.format import escape, thin
-from app.ui import components, incident_list, incidents, routes
+from app.ui import components, incident_list, incident_rows, incidents, routes
 from app.ui.alert_list import badge_style
 from app.ui.browser.items import Target
 
@@ -81,9 +81,9 @@ def about(
         pl.col("started_at").is_not_null(), pl.col("state").ne_missing(State.RESOLVED.value)
     )
     found = [
-        incidents.alert_of(row)
+        incident_rows.alert_of(row)
         for row in rows.iter_rows(named=True)
-        for labels in (incidents.labels_of(row),)
+        for labels in (incident_rows.labels_of(row),)
         if labels.get(label) == name or labels.get("group") in readers
     ]
     found.sort(key=lambda one: (SEVERITIES.index(one.severity), one.fingerprint))

@@ -19,7 +19,8 @@ from app.ui.advice import current_advice
 from app.ui.alert_list import as_said
 from app.ui.dead_letter_sources import Source
 from app.ui.incident_order import in_order
-from app.ui.incidents import DEAD_LETTERS_ARRIVE, Incident, with_rows
+from app.ui.incident_rows import with_rows
+from app.ui.incidents import DEAD_LETTERS_ARRIVE, Incident
 from app.ui.tables import NEVER
 from lake.schemas.current import GROUP_STATUS, RECENT_CHANGES
 

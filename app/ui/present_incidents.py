@@ -11,7 +11,8 @@ import streamlit as st
 from app.data import present
 from app.data.context import View
 from app.ui.incident_order import in_order
-from app.ui.incidents import Incident, of_rows
+from app.ui.incident_rows import of_rows
+from app.ui.incidents import Incident
 
 
 def here(view: View) -> Sequence[Incident]:

@@ -16,7 +16,7 @@ from app.ui.group_list import trends
 from app.ui.tables import NEVER
 from lake.replication import with_replication
 
-WINDOW = "Messages a second, the mean of the last ten minutes."
+WINDOW = "Messages a second, the mean of the last five minutes."
 """What the present rates of a topic are."""
 
 REPLICATION: dict[str, BadgeStyle] = {
@@ -95,7 +95,7 @@ def losing_first(topics: pl.DataFrame, readers: pl.DataFrame) -> pl.DataFrame:
         readers: Rows of ``readers``.
     """
     loses = pl.col("topic").is_in(_lost(readers)["topic"].unique().to_list())
-    said = pl.concat_str(pl.lit("loses data"), "slowest_group", separator=": ", ignore_nulls=True)
+    said = pl.concat_str(pl.lit("lost data"), "slowest_group", separator=": ", ignore_nulls=True)
     return topics.sort(loses, descending=True, maintain_order=True).with_columns(
         pl.when(loses).then(said).otherwise("slowest_group").alias("slowest_group")
     )

@@ -31,6 +31,7 @@ _FLOW = columns(
     growth_per_second="double",
     drain_seconds="double",  # lag ÷ (consumption - arrival); null while it grows
     lost_messages="long",  # deleted by retention before the group committed them
+    last_lost_at="timestamp",  # when a poll last saw that; null: none did, or it is not known
     stalled_seconds="double",  # without a commit while messages wait
     commit_gap_seconds="double",  # longest pause that ended in a commit while messages waited
     samples="int",
@@ -71,10 +72,11 @@ GROUP_STATUS = _current(
     state="string",
     coordinator="int",
     # The partition whose oldest unread message retention reaches first, where it is late
-    # or has used half of its retention; null of a group that loses data already.
+    # or has used half of its retention; null of a group that loses data now.
     data_loss_at="timestamp",
     data_loss_topic="string",
     data_loss_partition="int",
+    loses_now="boolean",  # whether the newest polls saw messages deleted unread
     observed_at="timestamp",
 )
 
@@ -224,6 +226,8 @@ OPEN_ALERTS = _current(
     last_true_at="timestamp",
     recovering_since="timestamp",  # first seen untrue, of what waits to be resolved
     deadline_at="timestamp",  # when messages will be deleted, where that is known
+    last_lost_at="timestamp",  # of a group that lost some: those of its row of group_status
+    loses_now="boolean",
     inhibited_by="string",  # fingerprint of its cause; null: it stands for itself
     runbook="string",
     flaps="long",  # how often it came back, each time within an hour

@@ -285,7 +285,7 @@ def _more(facts: GroupFacts) -> Recommendation | None:
 
 
 def _keep(facts: GroupFacts) -> Recommendation:
-    if facts.status.status in (Status.STOPPED, Status.STALLED):
+    if facts.status.status in (Status.STOPPED, Status.STALLED, Status.NO_MEMBERS):
         return _nothing(facts, facts.status.reason.rstrip("."))
     members = facts.members or 0
     better = ""

@@ -57,7 +57,7 @@ def test_a_topic_says_first_who_loses_data_of_it(open_page: Open, alarmed: Path)
     calm(test)
     said = [one.value.replace("\\", "") for one in test.markdown]
     assert any(one.startswith(f"{topic} deletes messages before {reader} reads") for one in said)
-    assert "losing data" in texts(test)
+    assert "lost data" in texts(test)
     links = [one.proto.label for one in test.get("page_link")]
     assert any(f"{reader} loses data" in one.replace("\\", "") for one in links), links
 
@@ -82,7 +82,7 @@ def test_a_topic_lists_its_own_changes_in_its_own_words(open_page: Open, filled:
 
 
 def test_rates_of_topics_say_of_how_long_they_are_the_mean(open_page: Open, filled: Path) -> None:
-    assert "Rates are means of 10 min" in texts(open_page(filled, "topics"))
+    assert "Rates are means of 5 min" in texts(open_page(filled, "topics"))
 
 
 @pytest.mark.parametrize("generated", [None, True])

@@ -8,7 +8,7 @@ from alerting.checks.retention_deadline import DeadlineState
 from alerting.rules.lifecycle import State
 from alerting.rules.model import AlertSeverity
 from alerting.status.descriptions import SCALING_STEP
-from app.ui.incidents import labels_of
+from app.ui.incident_rows import labels_of
 from scaling.advice.model import AdviceKind, AdviceSeverity, Subject
 from scaling.advice.stored_advice import most_urgent_first
 

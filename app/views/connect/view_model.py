@@ -14,7 +14,7 @@ from app.style import theme
 from app.style.format import UNKNOWN, brief_beginning, clock, count, exact, listing
 from app.style.theme import BadgeStyle
 from app.ui import group_list, incident_list
-from app.ui.incidents import labels_of
+from app.ui.incident_rows import labels_of
 from app.ui.tables import DASH, NONE
 
 FAILED = BadgeStyle(
@@ -191,10 +191,7 @@ def with_groups(connectors: pl.DataFrame, groups: pl.DataFrame, now: datetime) -
         ``loss``, a phrase that is empty where none is in sight; ``is_unseen``, whether the group
         of a sink is not among the groups, where any are known.
     """
-    losses = [
-        group_list.loss(status, deadline, now)
-        for status, deadline in groups.select("status", "data_loss_at").iter_rows()
-    ]
+    losses = [group_list.loss(row, now) for row in groups.iter_rows(named=True)]
     of_groups = groups.select(
         "group", "time_lag_seconds", "data_loss_at", pl.Series("loss", losses, dtype=pl.String)
     )

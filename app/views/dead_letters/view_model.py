@@ -13,6 +13,7 @@ import polars as pl
 from alerting.checks.retention_deadline import DeadlineState
 from alerting.current.dead_letters import with_deletion
 from alerting.current.topics import arrivals
+from alerting.inputs.dead_letter_reasons import arrived_by_class
 from alerting.inputs.facts import RATE_SECONDS, complete_sum, short_class
 from alerting.inputs.frames import KAFKA
 from app.data.context import View
@@ -194,29 +195,11 @@ def by_exception(samples: pl.DataFrame, step_seconds: float) -> pl.DataFrame:
         ``time``, ``class``, ``reason``, ``arrived`` and ``arrival_per_second``.
     """
     step = f"{round(step_seconds)}s"
-    polls = (
-        samples.filter(pl.col("log_end").is_not_null())
-        .sort("observed_at")
-        .select(
-            "observed_at",
-            "reasons",
-            (pl.col("log_end") - pl.col("log_end").shift(1)).clip(lower_bound=0).alias("arrived"),
-        )
-        .filter(pl.col("arrived") > 0, pl.col("reasons").list.len() > 0)
-    )
-    if polls.is_empty():
+    arrived = arrived_by_class(samples)
+    if arrived.is_empty():
         return pl.DataFrame(schema=_BY_EXCEPTION)
-    total = pl.col("records").sum().over("observed_at")
     return (
-        polls.explode("reasons")
-        .select(
-            "observed_at",
-            "arrived",
-            pl.col("reasons").struct.field("key").alias("class"),
-            pl.col("reasons").struct.field("value").alias("records"),
-        )
-        .with_columns((pl.col("arrived") * pl.col("records") / total).alias("arrived"))
-        .group_by(pl.col("observed_at").dt.truncate(step).alias(TIME), "class")
+        arrived.group_by(pl.col("observed_at").dt.truncate(step).alias(TIME), "class")
         .agg(pl.col("arrived").sum())
         .with_columns(
             pl.col("class").map_elements(short_class, return_dtype=pl.String).alias("reason"),

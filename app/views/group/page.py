@@ -84,6 +84,8 @@ if began is not None and status is not Status.OK:
         polls = timedelta(seconds=2 * view.interval_seconds)
         left_at = view_model.last_left_at(rebalances, began, polls)
         since += view_model.also_left(left_at, when, zone=view.zone, now=view.now)
+    if status is Status.LOSING_DATA:
+        since += f"; {group_list.loss(row, view.now)}"
     since += "."
 if row["may_pass"]:
     since += " It may pass, as a wave of messages does: an alert fires once it lasts."
@@ -160,6 +162,8 @@ with st.grid(6, min_column_width=124, gap="small"):
         exact(row["members"]),
         delta=f"{exact(row['idle_members'])} idle"
         if row["idle_members"]
+        else "no consumer is in it"
+        if row["members"] == 0
         else "none idle"
         if row["idle_members"] == 0
         else "idle: unknown",

@@ -17,11 +17,12 @@ from app.data.history import TIME
 from app.style.format import clock, count, duration, listing
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.group_list import NOT_NOW
-from app.ui.incidents import LOSES_DATA, labels_of
+from app.ui.incident_rows import labels_of
+from app.ui.incidents import LOSES_DATA
 from app.ui.tables import NEVER, NONE
 from lake.schemas.bronze import IN_TOTALS
 
-SINCE = {Status.LOSING_DATA: "It loses messages since", Status.CATCHING_UP: "Catching up since"}
+SINCE = {Status.LOSING_DATA: "First lost", Status.CATCHING_UP: "Catching up since"}
 """What began at the moment that a status has, where "since" alone may be taken for another."""
 
 HEATMAP_ROWS = 60

@@ -19,8 +19,9 @@ from app.style.charts.base import ChartEvent
 from app.style.format import clock, count, duration, escape, thin
 from app.ui import incidents
 from app.ui.alert_list import how_bad, moment, severity_style
-from app.ui.incident_list import ahead, or_before, timeline_rows, what_goes_on
+from app.ui.incident_list import or_before, timeline_rows, what_goes_on
 from app.ui.incidents import Incident, last_end, mended_at
+from app.ui.loss_words import ahead
 from app.ui.symptoms import symptoms_in_all, symptoms_of
 from app.views.incident import lag, replication
 from app.views.incident.steps import Step, after, is_begin, moment_of, named, symptoms_together

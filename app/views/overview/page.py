@@ -173,7 +173,7 @@ if not cluster.is_empty():
             rate(now["arrival_per_second"]),
             delta=f"and {rate(internal)} internal" if internal else "without internal topics",
             help_text="What all topics of the cluster but internal ones receive, as on Topics: "
-            "messages a second, the mean of the last ten minutes.",
+            "messages a second, the mean of the last five minutes.",
         )
         below, offline = now["under_min_isr"], now["offline"]
         components.tile(

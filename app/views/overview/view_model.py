@@ -151,12 +151,13 @@ def _without(cause: str | None, *, passes: bool) -> str:
 
 
 _NAMED = (
-    (Status.LOSING_DATA, "losing data"),
+    (Status.LOSING_DATA, "lost data"),
     (Status.STOPPED, "stopped"),
     (Status.STALLED, "stalled"),
     (Status.REWOUND, "rewound"),
     (Status.FALLING_BEHIND, "falling behind"),
     (Status.UNKNOWN, "unknown"),
+    (Status.NO_MEMBERS, "without members"),
 )
 
 

@@ -17,7 +17,7 @@ from app.style.format import count, exact, rate
 from app.style.theme import BadgeStyle
 from app.ui.alert_list import CRITICAL, WARNING
 from app.ui.group_badges import BADGE_STYLES as GROUP_BADGE_STYLES
-from app.ui.incidents import labels_of
+from app.ui.incident_rows import labels_of
 from app.ui.tables import NEVER, NONE
 
 DROPPED = BadgeStyle(

@@ -12,7 +12,7 @@ import polars as pl
 from alerting.status.model import Status
 from alerting.status.phrases import in_steps
 from app.style.format import clock, exact
-from app.ui import incident_list, routes
+from app.ui import group_list, loss_words, routes
 from app.ui.advice import advice_cards
 from app.ui.advice.overtaken import Known, Overtaken, is_folded
 from app.ui.browser.items import Item, Target
@@ -39,6 +39,7 @@ LOST = datetime.fromtimestamp(0, UTC)
 _SAID = 3
 _NONE: Mapping[str, Overtaken] = {}
 _UNKNOWN: Mapping[str, brief.Figures] = {}
+_NOBODY: Mapping[str, str] = {}
 
 
 def row_id(row: Mapping[str, Any]) -> str:
@@ -74,13 +75,25 @@ def chosen(rows: pl.DataFrame, asked: str | None) -> dict[str, Any] | None:
 
 
 def deadlines_of(groups: pl.DataFrame) -> dict[str, datetime | None]:
-    """Return when messages of each group are deleted; of one that loses data, ``LOST``.
+    """Return when messages of each group are deleted; of one that loses data now, ``LOST``.
 
     Groups are rows of ``group_status``.
     """
-    loses = pl.col("status") == Status.LOSING_DATA
+    has_lost = pl.col("status") == Status.LOSING_DATA
+    loses = has_lost & pl.col("loses_now").fill_null(value=True)
     at = pl.when(loses).then(pl.lit(LOST)).otherwise("data_loss_at")
     return dict(groups.select("group", at.alias("at")).iter_rows())
+
+
+def lost_lately(groups: pl.DataFrame, now: datetime) -> dict[str, str]:
+    """Say of each group that lost data, and loses none now, how long ago that was.
+
+    Args:
+        groups: Rows of ``group_status``.
+        now: The present.
+    """
+    past = groups.filter(pl.col("status") == Status.LOSING_DATA, ~pl.col("loses_now"))
+    return {row["group"]: group_list.loss(row, now) for row in past.iter_rows(named=True)}
 
 
 def overtaken(
@@ -137,6 +150,7 @@ def items(
     rows: pl.DataFrame,
     deadlines: Mapping[str, datetime | None],
     *,
+    lost: Mapping[str, str] = _NOBODY,
     figures: Mapping[str, brief.Figures] = _UNKNOWN,
     older: Mapping[str, Overtaken] = _NONE,
     picked: str | None,
@@ -152,6 +166,7 @@ def items(
     Args:
         rows: The rows, in their order.
         deadlines: When messages of each group are deleted, as the other pages say.
+        lost: How long ago groups lost data that lose none now.
         figures: What the figures of each group are now, as far as known.
         older: What is newer than advice, by the names of rows.
         picked: The name of the row whose card is shown.
@@ -177,8 +192,8 @@ def items(
                 what=advice.subject,
                 when="" if at == measured_at else f"{word} {clock(at, zone, now=now)}",
                 why=_why(advice, newer, now_there) if withdrawn is None else withdrawn[names[0]],
-                until=_until(deadline, now),
-                is_far=incident_list.is_far(deadline, now),
+                until=lost.get(group) or _until(deadline, now),
+                is_far=group in lost or loss_words.is_far(deadline, now),
                 link=_card_of(advice_cards.headline(advice, newer), names[0]),
                 links=[
                     _card_of(advice_cards.change(one), name)
@@ -245,7 +260,7 @@ def last_given(given: pl.DataFrame, asked: str) -> datetime | None:
 
 
 def _until(deadline: datetime | None, now: datetime) -> str:
-    return incident_list.LOSES_NOW if deadline == LOST else incident_list.deadline(deadline, now)
+    return loss_words.LOSES_NOW if deadline == LOST else loss_words.deadline(deadline, now)
 
 
 def _card_of(label: str, name: str) -> Target:

@@ -36,12 +36,14 @@ found = given.rows
 polled_at = status_bar.newest_poll_at(view)
 is_stale = polled_at is not None and empty_states.is_stale(view, polled_at)
 deadlines: dict[str, datetime | None] = {}
+lost: dict[str, str] = {}
 figures: dict[str, brief.Figures] = {}
 every_given = pl.concat([found, given.withdrawn])
 known = Known()
 try:
     groups_now = present.rows(view, GROUP_STATUS)
     deadlines, figures = decisions.deadlines_of(groups_now), brief.figures_of(groups_now)
+    lost = decisions.lost_lately(groups_now, view.now)
     known = current_advice.known(view, every_given)
 except LakeError as unread:
     errors.setdefault(str(unread).partition(":")[0], unread)
@@ -85,6 +87,7 @@ def draw(
     rows = decisions.items(
         shown,
         deadlines,
+        lost=lost,
         figures=figures,
         older=older,
         picked=picked,

@@ -31,7 +31,7 @@ from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
 from lake.schemas.tables import PARTITIONS, TOPIC_HISTORY
 from scaling.advice.model import Subject
 
-_RATES_OVER = timedelta(minutes=10)
+_RATES_OVER = timedelta(minutes=5)
 
 view = current()
 with components.required("The topic cannot be shown"):
@@ -89,7 +89,7 @@ open_alerts.draw(view, "topic", topic, readers=readers["group"].to_list())
 
 usual = seasons.season(view, "topic", topic, "arrival_per_second")
 with st.grid(6, min_column_width=124, gap="small"):
-    written, colour = seasons.delta(seasons.usual(usual, view.now), arriving, "mean of 10 min")
+    written, colour = seasons.delta(seasons.usual(usual, view.now), arriving, "mean of 5 min")
     components.tile(
         "Arriving",
         rate(arriving),
@@ -167,8 +167,8 @@ with (
     components.section(
         "Arriving by partition",
         unit="messages a second",
-        help_text="From the ends of the partitions' logs over the last ten minutes. Amber is hot: "
-        "far more than the others.",
+        help_text="From the ends of the partitions' logs over the last five minutes. Amber is hot: "
+        "far more than the others, over ten minutes.",
         is_folded=view.is_phone,
     ),
 ):

@@ -55,7 +55,7 @@ without = int((external["groups"] == 0).sum())
 if without:
     detail += f"{count(without, 'topic')} that no group reads. "
 if rates.len():
-    detail += "Rates are means of 10 min"
+    detail += "Rates are means of 5 min"
     own = internal["arrival_per_second"].drop_nulls()
     detail += f", without {rate(sum(own))} in internal topics." if own.sum() else "."
 readers = READERS.empty

@@ -37,3 +37,20 @@ def test_what_share_fails_is_said_only_where_it_is_known(ratio: float | None, sa
     assert seen.value == (1.0 if ratio is None else ratio)
     assert seen.detail.startswith(said)
     assert f"; {rate(1 / 15)} over 1 min" in seen.detail, "of the same time"
+
+
+def test_the_reason_is_that_of_most_of_what_was_sampled() -> None:
+    often, seldom = ([{"key": f"x.{name}", "value": 10}] for name in ("OftenError", "SeldomError"))
+    rows = [
+        (
+            poll,
+            {**FINE[DEAD_LETTERS], "log_end": 10 * poll, "reasons": seldom if poll == 4 else often},
+        )
+        for poll in range(5)
+    ]
+    frames = Frames(
+        cluster="c", now=at(4).timestamp(), tables={"dead_letters": frame(DEAD_LETTERS, rows)}
+    )
+    (seen,) = CHECKS["dead_letter_ratio"].observe(CheckInput(frames=frames, classify=classified))
+    assert "fails, mostly OftenError (75 % of those sampled)" in seen.detail
+    assert seen.cause == "OftenError"

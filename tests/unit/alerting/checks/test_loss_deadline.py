@@ -22,8 +22,11 @@ from alerting.checks.model import CheckInput, Observation
 from alerting.checks.registry import CHECKS
 from alerting.checks.retention_deadline import DeadlineState, Retention
 from alerting.current.rows import current_rows
-from alerting.evaluate.evaluation import ClusterEvaluator
+from alerting.evaluate.evaluation import ClusterEvaluation, ClusterEvaluator
+from alerting.evaluate.observations import CheckedCluster
 from alerting.inputs.frames import Frames
+from alerting.inputs.polls import PARTITION_LAG
+from alerting.inputs.windows import GroupKey
 from alerting.status.group_status import group_status
 from alerting.status.model import GroupStatus, LagNumbers, PartitionStatus, Status
 from config.settings import LakeSettings
@@ -193,6 +196,48 @@ def seen(check: str, frames: Frames) -> Observation:
 def test_a_group_that_loses_data_is_never_said_to_do_so_soon() -> None:
     assert seen("losing_data", losing(1e4)).what == "g loses data"
     assert seen("data_loss_deadline", losing(1e4)).what == "g loses more data"
+
+
+@pytest.mark.parametrize(
+    ("ago", "what", "loses_now"),
+    [
+        pytest.param(60.0, "g loses data", True, id="the newest polls saw it"),
+        pytest.param(360.0, "g lost data", False, id="six minutes ago"),
+        pytest.param(None, "g lost data", False, id="before anybody looked"),
+    ],
+)
+def test_a_group_is_said_to_lose_data_while_polls_see_it(
+    ago: float | None, what: str, *, loses_now: bool
+) -> None:
+    frames = losing(1e4)
+
+    def since_then(given: Frames) -> dict[GroupKey, GroupStatus]:
+        last = None if ago is None else given.sampled_at - ago
+        return {
+            key: replace(one, numbers=replace(one.numbers, last_lost_at=last))
+            for key, one in classified(given).items()
+        }
+
+    given = CheckInput(frames=frames, classify=since_then)
+    found = {
+        check: one
+        for check in ("losing_data", "data_loss_deadline")
+        for one in CHECKS[check].observe(given)
+        if one.value is not None
+    }
+    assert found["losing_data"].what == what
+    assert (found["data_loss_deadline"].deadline is None) is loses_now
+    evaluated = ClusterEvaluation(
+        frames=frames,
+        statuses=given.statuses,
+        clear_partitions=pl.DataFrame(schema=PARTITION_LAG),
+        losses=given.losses,
+        seen=CheckedCluster(observations=()),
+    )
+    (row,) = current_rows(evaluated, (), {})[GROUP_STATUS].filter(group="g").to_dicts()
+    assert row["loses_now"] is loses_now
+    assert (row["data_loss_at"] is None) is loses_now
+    assert (row["last_lost_at"] is None) is (ago is None)
 
 
 @pytest.mark.parametrize("check", ["losing_data", "data_loss_deadline"])

@@ -142,6 +142,19 @@ def test_dead_letters_with_their_rate_reason_and_retention() -> None:
     assert row["retention_seconds"] == 3600.0
 
 
+def test_the_reason_of_most_dead_letters_is_not_that_of_the_newest_few() -> None:
+    """Given a poll whose few records failed of something else, then those of before count, too."""
+    often = [{"key": "java.lang.IllegalArgumentException", "value": 10}]
+    seldom = [{"key": "x.TimeoutException", "value": 10}]
+    given = [letter(second, 100 + 2 * second, reasons=often) for second in range(0, 60, 5)]
+    found = facts.dead_letter_rows(
+        rows(DEAD_LETTERS, *given, letter(60, 230, reasons=seldom)), TOPICS.empty
+    )
+    row = found.row(0, named=True)
+    assert row["top_reason"] == "IllegalArgumentException"
+    assert row["top_share"] == pytest.approx(110 / 130)
+
+
 @pytest.mark.parametrize(
     "ends",
     [

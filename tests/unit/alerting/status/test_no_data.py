@@ -6,7 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from alerting.status.group_status import PartitionWindow, Sample, Status, partition_status
+from alerting.status.group_status import (
+    PartitionWindow,
+    Sample,
+    Status,
+    group_status,
+    partition_status,
+)
 from tests.unit.alerting.status.scenarios import START, changed, constant, window, without
 
 
@@ -67,3 +73,16 @@ def test_no_samples_is_unknown() -> None:
         partition_status(PartitionWindow(topic="orders", partition=0, samples=())).status
         is Status.UNKNOWN
     )
+
+
+def test_partitions_that_take_turns_leave_their_group_unknown_all_the_time() -> None:
+    def part(number: int) -> PartitionWindow:
+        return changed(
+            window(partition=number, poll=15.0),
+            lambda t, s: s._replace(lag=None) if t > 300 and t // 15 % 2 == number else s,
+        )
+
+    found = group_status([part(0), part(1)])
+
+    assert found.status is Status.UNKNOWN
+    assert found.since == START + 315

@@ -64,6 +64,7 @@ def test_loss_that_the_next_commit_hides_still_counts() -> None:
     assert status.reason.startswith("290 messages lost to retention in the last 10 min")
     assert status.reason.endswith(", the most of 2 times.")
     assert status.since == START + 300
+    assert status.numbers.last_lost_at == START + 400
     assert not status.began_before_window
 
 

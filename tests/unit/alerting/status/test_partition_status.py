@@ -247,7 +247,7 @@ def test_short_absence_of_members_is_a_restart() -> None:
         lambda t, s: s._replace(members=0, state="empty", assigned=False) if t >= 585 else s,
     )
 
-    assert partition_status(found).status is Status.OK
+    assert partition_status(found).status is Status.NO_MEMBERS
 
 
 @pytest.mark.parametrize("state", ["preparing_rebalance", "PreparingRebalance", "assigning"])

@@ -12,8 +12,10 @@ from alerting.rules.lifecycle import Alert
 from alerting.rules.model import AlertSeverity
 from app.data.context import View
 from app.style.format import unbroken
-from app.ui.incident_list import ahead, deadline, items
+from app.ui.incident_list import items
+from app.ui.incident_order import in_order
 from app.ui.incidents import Incident, incidents
+from app.ui.loss_words import ahead, deadline
 from tests import alert_of
 
 NOW = datetime.fromtimestamp(2000.0, UTC)
@@ -144,3 +146,21 @@ def test_an_incident_has_its_deadline_once_while_it_goes_on(view: View) -> None:
     assert {row.what: row.note for row in rows} == {
         **{"g loses data soon": "in c", "g lost data": "in c", "not seen": "last seen 00:16, in c"}
     }
+
+
+def test_data_that_was_lost_minutes_ago_is_not_lost_now(view: View) -> None:
+    """An alert stays open for a while after a loss; what it says of now is what polls saw."""
+    one = replace(
+        Incident(cause=alert("g", 1000.0, check="losing_data", deadline=NOW.timestamp() + 7200.0)),
+        loses_now=False,
+        last_lost_at=NOW.timestamp() - 360.0,
+    )
+    before_all = replace(one, last_lost_at=None)
+    (row, unseen) = items([one, before_all], replace(view, now=NOW))
+    assert (row.until, row.is_far) == ("lost data 6 min ago", True)
+    assert "the next in 2 h" in row.note
+    assert unseen.until == "lost data"
+    assert ahead(one, NOW) == "It lost data 6 min ago, the next in 2 h."
+    stops = Incident(cause=alert("h", 1000.0, deadline=NOW.timestamp() + 600.0))
+    loses = Incident(cause=alert("i", 1000.0, check="losing_data"))
+    assert in_order([one, stops, loses], NOW) == [loses, stops, one]

@@ -25,7 +25,8 @@ from app.ui.incident_list import (
     timeline_rows,
 )
 from app.ui.incident_order import in_order
-from app.ui.incidents import Incident, incidents, of_rows, with_rows
+from app.ui.incident_rows import of_rows, with_rows
+from app.ui.incidents import Incident, incidents
 from app.ui.symptoms import MOST_SYMPTOMS, limited
 from app.views.alerts.view_model import matching
 from app.views.report.view_model import incident_part
@@ -178,6 +179,10 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     frames = Frames(cluster="c", now=2000.0, tables={})
     (row,) = alert_rows(dated, lost, READERS.empty, frames).to_dicts()
     assert row["deadline_at"] is None, "what loses data has no loss to come"
+    past = lost.with_columns(loses_now=False, last_lost_at=pl.lit(NOW))
+    (row,) = alert_rows(dated, past, READERS.empty, frames).to_dicts()
+    assert row["deadline_at"] is not None, "what lost data and loses none now may lose more"
+    assert (row["loses_now"], row["last_lost_at"]) == (False, NOW)
     said = numbers(of_rows(rows))
     assert said == numbers(of_store) == "2 things need you now, 1 to watch, 1 pending"
 

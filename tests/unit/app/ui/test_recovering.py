@@ -13,7 +13,8 @@ from app.data.context import View
 from app.ui.alert_list import alert_rows
 from app.ui.incident_list import items, needs, span, timeline_rows
 from app.ui.incident_order import in_order
-from app.ui.incidents import incidents, mended_at, of_rows, with_rows
+from app.ui.incident_rows import of_rows, with_rows
+from app.ui.incidents import incidents, mended_at
 from app.ui.open_incidents import in_past
 from lake.schemas.current import GROUP_STATUS, READERS
 from tests.unit.app.ui.test_incidents import NOW, URGENT, alert

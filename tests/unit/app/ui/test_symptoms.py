@@ -15,7 +15,8 @@ from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import AlertSeverity
 from app.data.context import View
 from app.ui.incident_list import items, timeline_rows
-from app.ui.incidents import Incident, incidents, of_rows
+from app.ui.incident_rows import of_rows
+from app.ui.incidents import Incident, incidents
 from app.ui.symptoms import SymptomCount, counted, each_once, lines_in_all, lines_now, symptoms_of
 from app.ui.symptoms import symptoms_in_all as in_all
 from app.ui.symptoms import symptoms_now as now

@@ -14,7 +14,8 @@ from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.inhibition import advance_with_causes
 from alerting.rules.lifecycle import FLAP_SECONDS, Alert, Alerts
 from alerting.rules.model import evaluate
-from app.ui.incidents import between, incidents, of_rows
+from app.ui.incident_rows import of_rows
+from app.ui.incidents import between, incidents
 from lake.schemas.current import GROUP_STATUS, READERS
 from tests.unit.app.ui.test_incidents import alert
 

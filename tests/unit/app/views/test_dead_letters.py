@@ -255,6 +255,7 @@ def test_arrivals_are_shared_out_by_the_exceptions_of_each_poll() -> None:
             {"observed_at": at(120), "log_end": 200, "reasons": [{"key": "a.b.Rare", "value": 2}]},
         ]
     )
+    samples = samples.with_columns(source=pl.lit("kafka"), name=pl.lit("orders.dlq"))
     found = view_model.by_exception(samples, 60.0)
     first = found.filter(pl.col("time") == at(0))
     assert dict(first.select("reason", "arrived").iter_rows()) == {"Common": 30.0, "Rare": 10.0}

@@ -104,7 +104,7 @@ def test_the_headline_counts_what_the_badges_say() -> None:
         *({"group": str(number), "status": status} for number, status in enumerate(given))
     )
     title, _ = group_list.sentence(found)
-    assert title == "Of 5 groups: 1 losing data, 2 falling behind, 1 catching up"
+    assert title == "Of 5 groups: 1 lost data, 2 falling behind, 1 catching up"
     assert group_list.sentence(found.head(1))[0] == "The group keeps up"
     assert group_list.sentence(pl.concat([found.head(1)] * 2))[0] == "All 2 groups keep up"
 

@@ -11,7 +11,7 @@ import pytest
 from alerting.status.descriptions import LATE_STEP, SCALING_STEP, WAIT_STEP
 from app.data.context import View
 from app.style.format import short
-from app.ui import incident_list, incidents, open_alerts, open_incidents
+from app.ui import incident_list, incident_rows, open_alerts, open_incidents
 from app.ui.incident_order import in_order
 from app.ui.incidents import Incident
 from app.views.overview import view_model as overview_view_model
@@ -47,7 +47,7 @@ def alerts(*given: dict[str, Any]) -> pl.DataFrame:
 
 
 def listed(rows: pl.DataFrame) -> list[Incident]:
-    return in_order(incidents.of_rows(rows), START)
+    return in_order(incident_rows.of_rows(rows), START)
 
 
 def at_start(view: View) -> View:

@@ -108,6 +108,16 @@ def test_a_group_that_loses_data_has_no_deadline_to_come() -> None:
     rows = recommendation_frame(recommendation_rows([advice], at=NOW))
     (row,) = decisions.items(rows, deadlines, picked=None, now=NOW, zone=UTC)
     assert row.until == "loses data now"
+    past = groups.with_columns(loses_now=False, last_lost_at=pl.lit(NOW - timedelta(minutes=6)))
+    (row,) = decisions.items(
+        rows,
+        decisions.deadlines_of(past),
+        lost=decisions.lost_lately(past, NOW),
+        picked=None,
+        now=NOW,
+        zone=UTC,
+    )
+    assert (row.until, row.is_far) == ("lost data 6 min ago", True)
 
 
 def test_the_urgent_rows_are_in_the_order_of_their_deadlines() -> None:

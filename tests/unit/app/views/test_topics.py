@@ -51,8 +51,8 @@ def test_topics_that_the_headline_names_come_first_and_say_so() -> None:
     lost = [{"topic": name, "group": "audit", "loss": "lost"} for name in ("clicks", "orders")]
     fine = {"topic": "busy", "group": "billing", "loss": "coming"}
     assert topic_list.losing_first(topics, rows(READERS, fine, *lost)).rows() == [
-        ("orders", "loses data"),
-        ("clicks", "loses data: audit"),
+        ("orders", "lost data"),
+        ("clicks", "lost data: audit"),
         ("busy", "billing"),
         ("quiet", None),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from alerting.status.model import Status
 from scaling.advice.model import AdviceKind
 from scaling.facts.group_facts import GroupFacts
 from tests.unit.alerting.status.scenarios import constant, window
@@ -44,3 +45,11 @@ def test_a_group_that_stands_still_is_never_said_to_keep_up() -> None:
     [advice] = advice_on(unread(calm))
     assert advice.kind is AdviceKind.UNKNOWN
     assert advice.unknown_reason == still.status.reason.rstrip(".")
+
+
+def test_a_group_whose_members_just_left_is_never_said_to_keep_up() -> None:
+    calm = replace(facts(six()), members=0, partitions=())
+    gone = replace(calm.status, status=Status.NO_MEMBERS, reason="No members for 15 s.")
+    [advice] = advice_on(replace(calm, status=gone))
+    assert advice.kind is AdviceKind.UNKNOWN
+    assert advice.unknown_reason == "No members for 15 s"
