@@ -144,8 +144,11 @@ def writers(columns: Iterable[tuple[str, Kind, Iterable[float]]]) -> dict[str, W
         for name, kind, values in columns
     }
     rates = [one for kind, values in known.values() if kind in _PER_SECOND for one in values]
+    is_a_second = max(map(abs, rates), default=0.0) >= 1
     return {
-        name: _OF_ALL[kind](rates if kind in _PER_SECOND and not _are_small(values) else values)
+        name: _OF_ALL[kind](
+            values if kind not in _PER_SECOND or (is_a_second and _are_small(values)) else rates
+        )
         if kind in _OF_ALL
         else _OF_EACH.get(kind)
         for name, (kind, values) in known.items()
