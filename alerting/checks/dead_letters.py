@@ -36,7 +36,9 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
     frames = given.frames
     if frames.newest(DEAD_LETTERS).is_empty():
         return
-    ratios, window = _ratios(frames), duration(_ratio_seconds(frames))
+    ratios, seconds = _ratios(frames), _ratio_seconds(frames)
+    # A rate a minute is of the last minute, unless it is said.
+    window = "" if seconds == _RATIO_SECONDS else f" over {duration(seconds)}"
     for row in dead_letter_rows(frames.rows(DEAD_LETTERS), TOPICS.empty).iter_rows(named=True):
         base = f"what arrives in {row['origin'] or 'its origin'}"
         mostly = ""
@@ -51,7 +53,7 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
             value=failing.assumed,
             what=f"Dead letters arrive in {row['name']}",
             detail=f"{how_many} of {base} fails{mostly}"
-            + (f"; {minute_rate(arriving)} over {window}" if arriving else "")
+            + (f"; {minute_rate(arriving)}{window}" if arriving else "")
             + ("." if row["redrive_group"] else "; nobody redrives them."),
             cause=row["top_reason"] or "",
             step="Look at the reasons, fix the cause, then redrive."

@@ -45,6 +45,7 @@ Kind = Literal[
 
 Writer = Callable[[float | None], str]
 
+_SMALL = 0.1
 _RATES = ((1.0, 1.0, "/s"), (1 / 60, 60.0, "/min"), (0.0, 3600.0, "/h"))
 """Where the highest rate is so many a second: times what, in which unit."""
 _MILLION = 1e6
@@ -132,7 +133,8 @@ _PER_SECOND = frozenset({"rate", "change"})
 def writers(columns: Iterable[tuple[str, Kind, Iterable[float]]]) -> dict[str, Writer | None]:
     """Return how the columns of a table are written; None where they are no numbers.
 
-    Its rates are compared with each other: all of them have one unit.
+    Its rates are compared with each other: all of them have one unit. Only a column of small
+    ones has its own, as when a queue grows by 6 messages a minute.
 
     Args:
         columns: The name, the kind, and all values that are known, of each column.
@@ -142,12 +144,21 @@ def writers(columns: Iterable[tuple[str, Kind, Iterable[float]]]) -> dict[str, W
         for name, kind, values in columns
     }
     rates = [one for kind, values in known.values() if kind in _PER_SECOND for one in values]
+    is_a_second = max(map(abs, rates), default=0.0) >= 1
     return {
-        name: _OF_ALL[kind](rates if kind in _PER_SECOND else values)
+        name: _OF_ALL[kind](
+            values if kind not in _PER_SECOND or (is_a_second and _are_small(values)) else rates
+        )
         if kind in _OF_ALL
         else _OF_EACH.get(kind)
         for name, (kind, values) in known.items()
     }
+
+
+def _are_small(per_second: Iterable[float]) -> bool:
+    """Return whether rates are better read a minute: all below 1/s, and one below 0.1/s."""
+    found = [abs(one) for one in per_second if one]
+    return bool(found) and min(found) < _SMALL and max(found) < 1
 
 
 def rounded(value: pl.Expr, kind: Kind) -> pl.Expr:

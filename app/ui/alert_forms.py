@@ -79,6 +79,21 @@ def acknowledge(view: View, alerts: Sequence[Alert]) -> None:
                 st.error(escape(str(error)))
 
 
+def what_fires(firing: Sequence[Alert]) -> list[str]:
+    """Let the viewer choose an alert that fires; return the matchers of a silence of it."""
+    if not firing:
+        return []
+    chosen: Alert | None = st.selectbox(
+        "What fires now",
+        firing,
+        index=None,
+        format_func=lambda alert: visible(alert.what),
+        key="silence-preset",
+        placeholder="choose an alert, or write matchers below",
+    )
+    return matchers_of(chosen) if chosen is not None else []
+
+
 def silence(view: View, firing: Sequence[Alert], proposed: Sequence[str] = ()) -> None:
     """Draw the form of a new silence, and which alerts it would silence now.
 

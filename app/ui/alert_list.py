@@ -1,23 +1,22 @@
-"""Alerts, silences and rules, prepared for their pages: pure functions."""
+"""Alerts and silences, prepared for their pages: pure functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import polars as pl
 
-from alerting.checks.registry import CHECKS
 from alerting.notify.outbox import TargetHealth
 from alerting.notify.store import MOST_ALERTS
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement, Silence
-from alerting.rules.model import AlertSeverity, Rule
+from alerting.rules.model import AlertSeverity
 from alerting.status.model import Status
 from alerting.tools.rule_trial import Tried, thing
 from app.style import theme
-from app.style.format import count, duration, exact, share
+from app.style.format import count, duration, exact
 from app.style.theme import BadgeStyle
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.incidents import DEAD_LETTERS_ARRIVE, mended_at
@@ -194,6 +193,20 @@ def service_age(service: Mapping[str, object] | None, now: datetime) -> float | 
     return max(0.0, now.timestamp() - at) if isinstance(at, int | float) else None
 
 
+SYMPTOM = "symptom"
+"""The state of an alert that another one explains, which is notified instead of it."""
+
+_WORST_FIRST = (AlertSeverity.CRITICAL, AlertSeverity.WARNING, AlertSeverity.INFO)
+
+
+def worst_first(alerts: Iterable[Alert]) -> list[Alert]:
+    """Return alerts by severity; of each causes before symptoms, the newest first."""
+    return sorted(
+        alerts,
+        key=lambda one: (_WORST_FIRST.index(one.severity), one.is_inhibited, -one.began_at),
+    )
+
+
 def alert_rows(
     alerts: Iterable[Alert],
     now: datetime,
@@ -236,7 +249,7 @@ def alert_rows(
                 "id": alert.id[:8],
                 "ended_at": moment(end),
                 # What is pending counts as that, also under a cause: the note names it.
-                "state": "inhibited"
+                "state": SYMPTOM
                 if alert.is_inhibited and alert.state is not State.PENDING
                 else "recovering"
                 if alert.is_recovering
@@ -317,60 +330,6 @@ def silence_rows(silences: Sequence[Silence], now: datetime) -> pl.DataFrame:
             "comment": pl.String(),
         },
     )
-
-
-def rule_rows(rules: Sequence[Rule], firing: Sequence[Alert]) -> pl.DataFrame:
-    """Return rules as rows of a table, with how many of their alerts fire."""
-    numbers: dict[str, int] = {}
-    for alert in firing:
-        numbers[alert.rule] = numbers.get(alert.rule, 0) + 1
-    return pl.DataFrame(
-        [
-            {
-                "rule": rule.name,
-                "severity": [SEVERITY_BADGE_STYLES[rule.severity].label],
-                "condition": condition(rule),
-                "for_seconds": rule.for_seconds,
-                "keep_seconds": rule.keep_firing_for_seconds,
-                "overrides": len(rule.overrides),
-                "firing": numbers.get(rule.name, 0),
-            }
-            for rule in rules
-        ],
-        schema={
-            "rule": pl.String(),
-            "severity": pl.List(pl.String),
-            "condition": pl.String(),
-            "for_seconds": pl.Float64(),
-            "keep_seconds": pl.Float64(),
-            "overrides": pl.Int64(),
-            "firing": pl.Int64(),
-        },
-    )
-
-
-def condition(rule: Rule) -> str:
-    """Return when a rule is true, in a sentence."""
-    check = CHECKS[rule.check]
-    if not rule.enabled:
-        return f"off ({check.meaning.removeprefix('1 while ')})"
-    if rule.threshold is None:
-        return f"{check.meaning}: where an objective is set"
-    if check.unit == "1":
-        return check.meaning.removeprefix("1 while ")
-    above = check.bad == "above"
-    if check.unit in _MEASURES:
-        written = _MEASURES[check.unit](rule.threshold)
-        return f"{check.meaning}: {'over' if above else 'under'} {written}"
-    return f"{'more' if above else 'less'} than {exact(rule.threshold)} {check.meaning}"
-
-
-_MEASURES: Mapping[str, Callable[[float], str]] = {
-    "seconds": duration,
-    "ratio": share,
-    "intervals": "{:g}".format,
-}
-"""Units of what is measured, not counted."""
 
 
 def timeline_rows(alerts: Iterable[Alert], now: datetime) -> pl.DataFrame:

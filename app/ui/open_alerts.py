@@ -66,8 +66,9 @@ def _last(view: View, label: str, name: str) -> list[tuple[str, Target]]:
 def about(
     alerts: pl.DataFrame, label: str, name: str, view: View, *, readers: Collection[str] = ()
 ) -> list[tuple[str, Target]]:
-    """Return the icon and the incident of each alert on a thing or its readers, the worst first.
+    """Return the icon and the link of each incident of a thing or its readers, the worst first.
 
+    Of an incident with several alerts on them the worst one is said, of equal ones the cause.
     What links say has since when it is so.
 
     Args:
@@ -86,9 +87,13 @@ def about(
         for labels in (incident_rows.labels_of(row),)
         if labels.get(label) == name or labels.get("group") in readers
     ]
-    found.sort(key=lambda one: (SEVERITIES.index(one.severity), one.fingerprint))
+    worst = [
+        min((each.cause, *each.symptoms), key=lambda one: SEVERITIES.index(one.severity))
+        for each in incidents.incidents(found)
+    ]
+    worst.sort(key=lambda one: (SEVERITIES.index(one.severity), one.fingerprint))
     said: dict[str, Alert] = {}
-    for one in found:
+    for one in worst:
         said.setdefault(one.what, one)  # two rules may say the same of one thing
     return [
         (

@@ -89,7 +89,7 @@ def all_pages(*, with_queues: bool = True) -> dict[str, list[st.Page]]:
             ),
         ],
         "Alerts": [
-            _page(ALERTS, "Alerts", "notifications", "What fires, what did, what is inhibited?"),
+            _page(ALERTS, "Alerts", "notifications", "What fires, what did, what follows?"),
             _page(INCIDENT, "Incident", "history", "What began when, and why?", hidden=True),
             _page(
                 SILENCES,

@@ -9,6 +9,7 @@ import polars as pl
 from alerting.checks.retention_deadline import DeadlineState
 from alerting.current.topics import replication
 from alerting.inputs.facts import slowest_first
+from alerting.status.model import Status
 from app.style.format import count, exact, listing, rate, size
 from app.style.theme import BadgeStyle
 from app.ui.group_badges import BADGE_STYLES
@@ -88,16 +89,17 @@ def losses(readers: pl.DataFrame) -> str:
 
 
 def losing_first(topics: pl.DataFrame, readers: pl.DataFrame) -> pl.DataFrame:
-    """Return topics with those that ``losses`` names first, which is said before their readers.
+    """Return topics with those that ``losses`` names first, and their badge in ``loss``.
 
     Args:
         topics: Rows of ``rows``.
         readers: Rows of ``readers``.
     """
     loses = pl.col("topic").is_in(_lost(readers)["topic"].unique().to_list())
-    said = pl.concat_str(pl.lit("lost data"), "slowest_group", separator=": ", ignore_nulls=True)
+    badge = pl.concat_list(pl.lit(BADGE_STYLES[Status.LOSING_DATA].label))
+    none = pl.lit([], pl.List(pl.String))
     return topics.sort(loses, descending=True, maintain_order=True).with_columns(
-        pl.when(loses).then(said).otherwise("slowest_group").alias("slowest_group")
+        pl.when(loses).then(badge).otherwise(none).alias("loss")
     )
 
 

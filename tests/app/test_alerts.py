@@ -96,7 +96,7 @@ def test_alerts_are_grouped_by_cause(open_page: Open, alarmed: Path) -> None:
     assert all(row["step"] for row in causes.values())
     assert broker["link"]["href"].startswith("./brokers?cluster=demo&range=1h")
     rows = test.dataframe[0].value
-    assert set(rows["state"]) >= {"firing", "inhibited"}
+    assert set(rows["state"]) >= {"firing", "symptom"}
     assert rows["what"].to_list()[0] in causes
     assert len(test.get("plotly_chart")) == 1
     (delivery,) = [one.value for one in test.dataframe if "waiting" in one.value]

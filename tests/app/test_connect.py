@@ -16,7 +16,7 @@ from lake.schemas.model import Table
 from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, MIRROR_OFFSETS
 from tests.app import generated
 from tests.app.conftest import NOW
-from tests.app.connect import TOLERANCE, add_connect
+from tests.app.connect import add_connect
 from tests.app.figures import figure
 from tests.app.test_pages import calm, texts
 
@@ -74,9 +74,7 @@ def test_connectors_are_listed_the_worst_first(
     }
     assert by_name.loc["mirror", "running"] == "0 of 0 (at most 4)"
     assert by_name.loc["fine", "running"] == "2 of 2"
-    assert (
-        by_name.loc["broken", "why"] == "JsonParseException: ConnectException: Tolerance exceeded"
-    )
+    assert by_name.loc["broken", "why"] == "JsonParseException", "what it says stands below"
     assert by_name.loc["fine", "group"] == "connect-fine"
     assert (metric(test, "Tasks failed"), metric(test, "Without tasks")) == ("2 + unknown", "1")
     assert metric(test, "Failures dropped") == "1"
@@ -114,7 +112,8 @@ def test_failed_tasks_say_why_and_how_to_go_on(
     failed = test.dataframe[1].value
     assert failed["connector"].to_list() == ["broken", "half"]
     assert failed["reason"].to_list() == ["JsonParseException"] * 2
-    assert failed["error"].to_list() == [TOLERANCE] * 2
+    whole = "**broken, task 0; half, task 0**: JsonParseException: ConnectException: Tolerance"
+    assert texts(test).replace("\\", "").count(whole) == 1, "one error is said once"
     assert test.code[0].value.splitlines() == [
         f"curl -X POST 'http://127.0.0.1:8083/connectors/{name}/restart"
         "?includeTasks=true&onlyFailed=true'"

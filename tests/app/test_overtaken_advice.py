@@ -94,7 +94,7 @@ def test_to_keep_it_is_no_answer_beside_a_group_that_stopped_since(
     assert f"No change was advised at {GIVEN:%H:%M}. That is older than what the group does" in said
     assert f"since {SINCE:%H:%M}: stopped; the next round advises anew." in said
     assert "keep as it is" not in said and "keeps up" not in said
-    assert f"Measured until {GIVEN:%H:%M}, 9 min ago, by the history service." in said
+    assert "Measured 9 min ago." in said
 
 
 def test_that_nobody_reads_is_no_answer_beside_who_has_read_for_long(
@@ -182,7 +182,7 @@ def test_advice_of_between_two_rounds_takes_the_place_of_the_rounds(
     test = open_page(folder, "scaling")
     calm(test)
     said = texts(test).replace("\\", "")
-    assert f"by the history service, and until {at:%H:%M} on 1 group that changed since." in said
+    assert "Measured 9 min ago; 1 group since." in said
     archive = next(one for one in listed(test) if one["what"] == "archive")
     assert archive["id"] == "group:archive:start_consumers:0"
     assert archive["badge"]["label"].endswith("act now")

@@ -32,7 +32,7 @@ def test_queues_are_listed_the_worst_first(open_page: Open, filled: Path, tmp_pa
         "1 queue loses its dead letters, 9 dead letters wait, nobody consumes 1 queue"
     )
     said = texts(test).replace("\\", "")
-    assert "8 queues in 1 virtual host: 12\u202f359 messages ready" in said
+    assert "8 queues: 12\u202f359 messages ready" in said
     assert "the depth of 1 queue unknown" in said
     assert (metric(test, "Ready"), metric(test, "Targets missing")) == ("12\u202f359", "1")
     assert metric(test, "Dead letters") == "9"

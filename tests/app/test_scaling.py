@@ -104,8 +104,8 @@ def test_evidence_and_what_if_of_the_chosen_group(open_page: Open, advised: Path
     test = open_page(advised, "scaling")
     test.selectbox(key="scaling-group").select("payments").run()
     calm(test)
-    assert len(test.get("plotly_chart")) == 7  # load, skew, forecast, consumers, lag, what-if
-    layouts = [json.loads(one.proto.spec)["layout"] for one in test.get("plotly_chart")[:5]]
+    assert len(test.get("plotly_chart")) == 7  # what-if, load, skew, forecast, consumers, lag
+    layouts = [json.loads(one.proto.spec)["layout"] for one in test.get("plotly_chart")[2:]]
     plots = {one["height"] - one["margin"]["t"] - one["margin"]["b"] for one in layouts}
     tops = {one["margin"]["t"] for one in layouts}
     assert len(plots) == len(tops) == 1, "figures beside each other begin and end at one height"
@@ -117,7 +117,10 @@ def test_evidence_and_what_if_of_the_chosen_group(open_page: Open, advised: Path
     said = texts(test).replace(":small[:gray[", "").replace("]]", "")
     assert all(one in said for one in own), "charts below one heading have their own"
     assert "What each partition gets messages a second" in said
-    assert "Consumers of late" in said and "Lag of late messages waiting" in said
+    assert "Consumers in the last hour" in said
+    assert "Lag in the last hour messages waiting" in said
+    (behind,) = (one for one in test.expander if one.label.startswith("Evidence: "))
+    assert len(behind.get("plotly_chart")) == 5, "the what-if stands before it, with the card"
     arrivals = test.segmented_control(key="if-arrivals-payments")
     arrivals.set_value("the present rates, held for six hours").run()
     calm(test)

@@ -86,6 +86,16 @@ def test_a_silence_is_made_and_ended(open_page: Open, alarmed: Path) -> None:
     assert "End it now" in [one.label for one in test.button]
 
 
+def test_what_fires_proposes_the_matchers_of_its_silence(open_page: Open, alarmed: Path) -> None:
+    test = open_page(alarmed, "silences")
+    preset = test.selectbox(key="silence-preset")
+    preset.set_value("Broker 2 is missing").run()
+    calm(test)
+    assert 'rule="BrokerMissing"' in test.multiselect[0].value
+    assert "Silences 1 of" in texts(test)
+    assert "End it now" not in [one.label for one in test.button], "there is none to end"
+
+
 @pytest.mark.parametrize(
     ("matchers", "who", "why", "message"),
     [

@@ -12,6 +12,7 @@ from app.style import theme
 from app.style.format import count, duration, escape, exact, rate, share, thin
 from app.style.theme import BadgeStyle
 from app.ui import components, routes
+from app.ui.advice.listed_under import UNDER, with_place
 from app.ui.advice.overtaken import OLDER, Overtaken
 from scaling.advice.model import (
     AdviceKind,
@@ -134,6 +135,9 @@ def badge_style(advice: Recommendation, older: Overtaken | None) -> BadgeStyle:
     return OLDER if older is not None and older.is_void else BADGE_STYLES[advice.severity]
 
 
+_KIND = "kind_of_row"
+
+
 def summary(rows: pl.DataFrame) -> str:
     """Return on how many subjects changes are advised, as the headline of the page of advice.
 
@@ -142,7 +146,8 @@ def summary(rows: pl.DataFrame) -> str:
     """
     every = rows.filter(IS_CHANGE)
     # As the list has it: further advice on a subject stands in its row.
-    changes = every.unique(["subject_kind", "subject"], keep="first", maintain_order=True)
+    placed = with_place(every).with_columns(pl.col(UNDER).str.split(":").list.first().alias(_KIND))
+    changes = placed.unique(UNDER, keep="first", maintain_order=True)
     urgent = changes.filter(pl.col("severity") == AdviceSeverity.ACT_NOW).height
     ahead = changes.filter(
         pl.col("limiting_factor") == "forecast", pl.col("severity") == AdviceSeverity.WATCH
@@ -166,7 +171,7 @@ def summary(rows: pl.DataFrame) -> str:
 
 def _subjects(changes: pl.DataFrame) -> str:
     """Count what changes are about: ``9 groups and 2 topics``."""
-    kinds = changes["subject_kind"].value_counts(sort=True)
+    kinds = changes[_KIND].value_counts(sort=True)
     *others, last = [count(number, kind) for kind, number in kinds.iter_rows()]
     return f"{', '.join(others)} and {last}" if others else last
 

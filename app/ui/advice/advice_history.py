@@ -256,7 +256,9 @@ def change(row: Mapping[str, Any]) -> str:
     current, proposed, quantity = row["current"], row["proposed"], row["quantity"]
     if proposed is not None:
         return f"{UNKNOWN if current is None else exact(current)} → {exact(proposed)} {quantity}"
-    return DASH if current is None else f"{count(current, quantity.removesuffix('s'))}, no target"
+    if current is None:
+        return DASH
+    return f"{count(current, quantity.removesuffix('s'))} now, no number advised"
 
 
 def words(one: AdviceOutcome, view: View) -> str:

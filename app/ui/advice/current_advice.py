@@ -34,7 +34,7 @@ from scaling.advice.stored_advice import (
 from scaling.evaluate import evaluate
 
 EVALUATED_AGAIN_AFTER = timedelta(minutes=1)
-_AGE_SHOWN = timedelta(minutes=5)
+_MINUTE = 60.0
 _AS_NEW = timedelta(minutes=1)
 """Figures that are no older stand beside a status as if they were of now."""
 
@@ -205,15 +205,12 @@ def words(given: CurrentAdvice, view: View) -> str:
     elif given.as_of is None:
         when = "The advice of the last ten minutes is being evaluated"
     else:
-        when = f"Measured until {clock(given.as_of, view.zone, now=view.now)}"
-        old = view.now - given.as_of
-        when += f", {age(old.total_seconds())}" if old > _AGE_SHOWN else ""
+        old = (view.now - given.as_of).total_seconds()
+        # Whole minutes: the line does not change with each refresh.
+        when = f"Measured {age(old if old < _MINUTE else round(old / _MINUTE) * _MINUTE)}"
     if given.as_of is not None and given.as_of == given.given_at:
-        since = ""
-        if given.changed_at is not None:
-            at = clock(given.changed_at, view.zone, now=view.now)
-            since = f", and until {at} on {count(len(given.changed), 'group')} that changed since"
-        return f"{when}, by the history service{since}."
+        since = f"; {count(len(given.changed), 'group')} since" if given.changed_at else ""
+        return f"{when}{since}."
     last = (
         "has given none yet"
         if given.given_at is None

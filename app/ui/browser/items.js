@@ -19,17 +19,21 @@ const row = (item, isOpen, isLine) => {
   aside.append(...item.links.map(link));
   const list = element("ul", "more quiet");
   list.append(...item.more.map((text) => element("li", "", text)));
-  made.append(
-    element("span", item.badge ? `badge ${item.badge.colour}` : "", item.badge?.label),
-    said,
-    element("span", item.is_far ? "until far" : "until", item.until),
-    element("span", "when quiet", item.when),
-    element("span", "step quiet", item.step),
-    aside,
-    list,
-  );
+  const badge = element("span", item.badge ? `badge ${item.badge.colour}` : "", item.badge?.label);
+  const when = element("span", "when quiet", item.when);
+  const step = element("span", "step quiet", item.step);
+  const isShort = isLine && !item.until && item.badge?.colour !== "red";
+  made.classList.toggle("short", isShort);
+  if (isShort) {
+    // What stands on its right takes no more room than it needs: the text has the rest.
+    const line = element("div", "line");
+    line.append(said, aside, when);
+    made.append(badge, line, step, list);
+  } else {
+    const until = element("span", item.is_far ? "until far" : "until", item.until);
+    made.append(badge, said, until, when, step, aside, list);
+  }
   if (isLine) {
-    made.classList.toggle("short", !item.until && item.badge?.colour !== "red");
     // What is cut is whole where the pointer rests, too.
     for (const part of made.querySelectorAll(".why, .step")) part.title = part.textContent;
   } else if (!item.links.length && !item.more.length) return made;
@@ -46,7 +50,7 @@ const row = (item, isOpen, isLine) => {
     unfold(!made.classList.contains("open"));
   });
   unfold(isOpen);
-  aside.before(toggle);
+  (isShort ? list : aside).before(toggle);
   return made;
 };
 

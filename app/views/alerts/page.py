@@ -1,4 +1,4 @@
-"""What fires, what did, what is inhibited?"""
+"""What fires, what did, what follows?"""
 
 import streamlit as st
 
@@ -169,7 +169,7 @@ with st.container(gap="xsmall"):
         with st.expander(f"As a table, symptoms included: {view_model.states(open_now)}"):
             tables.show(
                 alert_list.alert_rows(
-                    sorted(open_now, key=lambda alert: alert.is_inhibited),
+                    alert_list.worst_first(open_now),
                     view.now,
                     acknowledged=acknowledged,
                     silenced=silenced,

@@ -18,6 +18,8 @@ from lake.schemas.current import GROUP_STATUS, OPEN_ALERTS
 from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, MIRROR_OFFSETS
 
 NAMED_SINKS = 5
+ERRORS = 5
+"""Most errors that are written out."""
 
 view = current()
 workers = {each.name: each for each in view.settings.connect}
@@ -59,6 +61,7 @@ try:
 except LakeError as error:
     errors.append(error)
 
+failed = view_model.failed_tasks(tasks)
 lags = mirrors["lag"].drop_nulls()
 lag, unknown = (int(lags.sum()) if lags.len() else None), mirrors.height - lags.len()
 newest = attempts.filter(
@@ -67,7 +70,7 @@ newest = attempts.filter(
 ).sort("section")
 wrong = newest.filter(pl.col("status") != "ok")
 if not connectors.is_empty():
-    components.headline(*map(escape, view_model.sentence(connectors, lag, unknown)))
+    components.headline(*map(escape, view_model.sentence(connectors, failed, lag, unknown)))
 elif newest.is_empty():
     components.headline("Kafka Connect was not read yet")
     components.nothing("No poll has reached it; Monitoring health shows why.")
@@ -95,7 +98,6 @@ if isinstance(read_at, datetime):
     colour = components.age_colour(seconds, slowest)
     st.caption(f"Read :{colour}[{age(seconds)}] from {escape(', '.join(workers))}")
 
-failed = view_model.failed_tasks(tasks)
 sinks = connectors.filter(pl.col("type") == "sink")
 idle = connectors.filter(
     pl.col("rank") == view_model.BADGE_STYLES.index(view_model.NO_TASKS)
@@ -145,7 +147,10 @@ tables.show(
         "status": Column("status", "status", badge_styles=view_model.BADGE_STYLES, width=122),
         "failing": Column("failing", help=f"Since when. {BRIEFLY}", width=118),
         "why": Column(
-            "why", width=260 if loses else 406, unknown="", help="The first line of a trace."
+            "why",
+            width=260 if loses else 406,
+            unknown="",
+            help="The exception; what it says stands below.",
         ),
         "group": Column(
             "group", width=140, opens=(routes.GROUP, "group"), help="A sink's consumer group."
@@ -204,7 +209,6 @@ if not failed.is_empty():
                 "reason": Column(
                     "cause", width=190, help="The exception at the bottom of the trace."
                 ),
-                "error": Column("first line of the trace", width=400),
                 "worker": Column("worker", width=140),
                 "connect": Column("Connect", width=90),
             },
@@ -212,7 +216,13 @@ if not failed.is_empty():
             key="connect-failed",
             alt="Failed tasks with their exceptions",
             noun="tasks",
+            in_file={"error": Column("first line of the trace")},
         )
+        errors_said = view_model.errors_of(failed)
+        for tasks_of, said in errors_said[:ERRORS]:
+            st.markdown(f"**{escape(tasks_of)}**: {escape(said)}")
+        if len(errors_said) > ERRORS:
+            st.caption(f"{ERRORS} of {len(errors_said)} errors; the file has the others")
         st.markdown("Fix the cause first, then let a person start what failed again:")
         urls = {name: each.url for name, each in workers.items()}
         components.code("\n".join(view_model.restarts(failed, urls)))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
+from typing import Any
 from urllib.parse import quote
 
 import polars as pl
@@ -211,21 +212,24 @@ def _is_any_of(*badge_styles: BadgeStyle) -> pl.Expr:
     return pl.col("rank").is_in([BADGE_STYLES.index(badge_style) for badge_style in badge_styles])
 
 
-def sentence(connectors: pl.DataFrame, lag: int | None, unknown: int) -> tuple[str, str]:
+def sentence(
+    connectors: pl.DataFrame, failed: pl.DataFrame, lag: int | None, unknown: int
+) -> tuple[str, str]:
     """Return the page's headline and the sentence below it.
 
     Args:
         connectors: Rows with what ``with_status``, ``with_since`` and ``with_groups`` add.
+        failed: Rows of ``failed_tasks``.
         lag: Messages that mirrors have not copied yet; None: not known.
         unknown: Mirrored partitions of which it is not known.
     """
     failing = connectors.filter(_is_any_of(*FAILING))
     unsure = connectors.filter(pl.col("rank") == BADGE_STYLES.index(UNSURE)).height
     number = connectors.height
-    if failing.height:
-        names = listing(failing["connector"].to_list())
-        verb = "does" if failing.height == 1 else "do"
-        title = f"{names} {verb} not work as {'it' if failing.height == 1 else 'they'} should"
+    if failing.height == 1:
+        title = _failure(failing.row(0, named=True), failed)
+    elif failing.height:
+        title = f"{listing(failing['connector'].to_list())} do not work as they should"
     elif unsure:
         title = f"The state of {unsure} of {count(number, 'connector')} is unknown"
     else:
@@ -248,6 +252,20 @@ def sentence(connectors: pl.DataFrame, lag: int | None, unknown: int) -> tuple[s
     return title, f"{'; '.join(parts)}."
 
 
+def _failure(row: Mapping[str, Any], failed: pl.DataFrame) -> str:
+    """Say in a line what is wrong with the only connector that fails."""
+    name, tasks = row["connector"], row["tasks"]
+    if row["rank"] == BADGE_STYLES.index(NO_TASKS):
+        return f"{name} has no task: it moves nothing"
+    of_it = (pl.col("connect") == row["connect"]) & (pl.col("connector") == name)
+    reason = failed.filter(of_it)["reason"].drop_nulls().head(1).to_list()
+    if not reason and row.get("error"):
+        reason = [short_class(row["error"].partition(":")[0].strip())]
+    number = row["tasks_failed"]
+    parts = [*reason, *([f"{exact(number)} of {count(tasks, 'task')}"] if number and tasks else [])]
+    return f"{name} failed: {', '.join(parts)}" if parts else f"{name} failed"
+
+
 def _tasks(connectors: pl.DataFrame) -> str:
     tasks, running = total(connectors, "tasks"), total(connectors, "tasks_running")
     text = f"{tasks} {'task' if tasks == '1' else 'tasks'}, {running} running"
@@ -267,10 +285,9 @@ def total(connectors: pl.DataFrame, column: str) -> str:
 def table_rows(connectors: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
     """Add what the table shows: tasks as text, why one failed, where dead letters go."""
     why = (
-        tasks.filter(pl.col("state") == "FAILED")
-        .sort("task")
+        failed_tasks(tasks)
         .group_by(_CONNECTOR, maintain_order=True)
-        .agg(task_failure().drop_nulls().first().alias("task_error"))
+        .agg(pl.col("reason").drop_nulls().first().alias("task_error"))
     )
     # As many as it may have are reported only where it has another number.
     most = pl.when(pl.col("tasks_expected") != pl.col("tasks")).then(
@@ -280,6 +297,7 @@ def table_rows(connectors: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
         pl.concat_str(pl.format("{} of {}", "tasks_running", "tasks"), most.fill_null("")).alias(
             "running"
         ),
+        # Of a task the exception alone: the page has its error below, whole.
         pl.coalesce(without_package("error"), "task_error").alias("why"),
         pl.when(pl.col("type") != "sink")
         .then(pl.lit("–"))  # noqa: RUF001 (a dash, read by people)
@@ -293,6 +311,19 @@ def table_rows(connectors: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
         pl.col("topics").list.join(", ").alias("topic_names"),
         pl.coalesce("state", pl.lit("unknown")).str.to_lowercase().alias("state"),
     )
+
+
+def errors_of(failed: pl.DataFrame) -> list[tuple[str, str]]:
+    """Return each error of failed tasks once and whole, with the tasks that have it.
+
+    Args:
+        failed: Rows of ``failed_tasks``.
+    """
+    found = failed.with_columns(task_failure().alias("said")).drop_nulls("said")
+    of_tasks: dict[str, list[str]] = {}
+    for connector, task, said in found.select("connector", "task", "said").iter_rows():
+        of_tasks.setdefault(said, []).append(f"{connector}, task {task}")
+    return [("; ".join(tasks), said) for said, tasks in of_tasks.items()]
 
 
 def failed_tasks(tasks: pl.DataFrame) -> pl.DataFrame:

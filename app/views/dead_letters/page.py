@@ -237,7 +237,11 @@ with components.guarded():
         else:
             components.chart(
                 series_chart(
-                    view_model.by_minute(course),
+                    view_model.by_minute(
+                        view_model.whole_steps(
+                            view_model.with_nothing(course, samples, step), samples, step
+                        )
+                    ),
                     by="reason",
                     value="arrival_per_minute",
                     axis=axis,

@@ -231,6 +231,40 @@ def whole_steps(arrived: pl.DataFrame, samples: pl.DataFrame, step_seconds: floa
     return arrived.filter(ends <= pl.lit(samples["observed_at"].max()))
 
 
+def with_nothing(arrived: pl.DataFrame, samples: pl.DataFrame, step_seconds: float) -> pl.DataFrame:
+    """Return rows of ``by_exception`` with those of which none came in a step: that is 0, no gap.
+
+    A step in which nobody polled, or in which what arrived names no exception, stays unknown.
+
+    Args:
+        arrived: Rows of ``by_exception``.
+        samples: The samples that they were made from.
+        step_seconds: Length of a step.
+    """
+    is_named = pl.col("reasons").list.len().fill_null(0) > 0
+    known = (
+        samples.filter(pl.col("log_end").is_not_null())
+        .sort("observed_at")
+        .select(
+            pl.col("observed_at").dt.truncate(f"{round(step_seconds)}s").alias(TIME),
+            pl.col("log_end").diff().alias("more"),
+            is_named.alias("is_named"),
+        )
+        .drop_nulls("more")
+        .group_by(TIME)
+        .agg(((pl.col("more") <= 0) | pl.col("is_named")).all().alias("is_known"))
+        .filter("is_known")
+    )
+    classes = arrived.select("class", "reason").unique()
+    none = (
+        known.select(TIME)
+        .join(classes, how="cross")
+        .join(arrived, on=[TIME, "class"], how="anti")
+        .with_columns(arrived=pl.lit(0.0), arrival_per_second=pl.lit(0.0))
+    )
+    return pl.concat([arrived, none.select(arrived.columns)]).sort(TIME, "class")
+
+
 _BY_EXCEPTION = pl.Schema(
     {
         TIME: pl.Datetime("us", "UTC"),

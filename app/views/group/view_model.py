@@ -107,10 +107,10 @@ def drained_in(row: Mapping[str, Any]) -> tuple[str, str]:
             them.
     """
     drain, loses = row["drain_seconds"], row["status"] == Status.LOSING_DATA
+    if loses:  # what is deleted counts as consumed
+        return "not drained", "retention deletes some"
     if drain == NEVER:
         # What it does at these rates tells nothing of a backlog that comes and goes in waves.
-        if loses:
-            return NOT_NOW, "retention deletes it"
         return NOT_NOW, "it grew lately" if row["grows"] else "at the last rates"
     if drain == NONE:
         if row["lag"] != 0 and row["grows"]:
@@ -118,7 +118,7 @@ def drained_in(row: Mapping[str, Any]) -> tuple[str, str]:
         if row["lag"] and row["status"] == Status.OK and _drained_lately(row):
             return "caught up", "a backlog was drained lately"
         return "nothing waits" if row["lag"] == 0 else "steady", "at these rates"
-    return duration(drain), "retention deletes some" if loses else "at these rates"
+    return duration(drain), "at these rates"
 
 
 def _drained_lately(row: Mapping[str, Any]) -> bool:

@@ -102,42 +102,6 @@ with st.grid(6, min_column_width=124, gap="small"):
         colour="red" if dropping else "off",
     )
 
-if deepest := view_model.deepest(rows, NAMED_SERIES):
-    with components.section(
-        "Waiting by queue",
-        unit="messages ready",
-        help_text="Messages ready, in the queues with most of them now. Drawn from samples, of a "
-        "day at most.",
-        log_key="queues-log",
-    ) as log:
-        history = queue_history.of_queues(here, deepest, interval)
-        course = view_model.with_names(history.frame)
-        if course["ready"].count():
-            components.chart(
-                series_chart(
-                    course,
-                    by="name",
-                    value="ready",
-                    axis=page_axis(view, history),
-                    palette=view.palette,
-                    step_seconds=history.step_seconds,
-                    limit=NAMED_SERIES,
-                    coloured=line_colours.of(view),
-                    log=log,
-                    height=160,
-                ),
-                key="queues-waiting",
-                alt="Messages ready over time: the queues with most of them now",
-                note=note_of(view, history),
-            )
-        elif not course.is_empty():
-            components.nothing("How many messages waited is unknown.", icon=":material/help:")
-        else:
-            components.nothing(
-                "No sample of this time is kept; the running minute is drawn once it is over.",
-                icon=":material/history:",
-            )
-
 alerts = OPEN_ALERTS.empty
 with components.guarded():
     alerts = present.open_alerts(view).filter(pl.col("cluster") == name)
@@ -204,3 +168,39 @@ tables.show(
     alt="RabbitMQ's queues with depth, rates, consumers and where their dead letters go",
     noun="queues",
 )
+
+if deepest := view_model.deepest(rows, NAMED_SERIES):
+    with components.section(
+        "Waiting by queue",
+        unit="messages ready",
+        help_text="Messages ready, in the queues with most of them now. Drawn from samples, of a "
+        "day at most.",
+        log_key="queues-log",
+    ) as log:
+        history = queue_history.of_queues(here, deepest, interval)
+        course = view_model.with_names(history.frame)
+        if course["ready"].count():
+            components.chart(
+                series_chart(
+                    course,
+                    by="name",
+                    value="ready",
+                    axis=page_axis(view, history),
+                    palette=view.palette,
+                    step_seconds=history.step_seconds,
+                    limit=NAMED_SERIES,
+                    coloured=line_colours.of(view),
+                    log=log,
+                    height=160,
+                ),
+                key="queues-waiting",
+                alt="Messages ready over time: the queues with most of them now",
+                note=note_of(view, history),
+            )
+        elif not course.is_empty():
+            components.nothing("How many messages waited is unknown.", icon=":material/help:")
+        else:
+            components.nothing(
+                "No sample of this time is kept; the running minute is drawn once it is over.",
+                icon=":material/history:",
+            )

@@ -156,8 +156,9 @@ def sentence(rows: pl.DataFrame, rules: Sequence[Rule] | None = None) -> tuple[s
     backlog = rows.filter(~_IS_STREAM)
     missing = backlog["ready"].null_count()
     detail = (
-        f"{count(rows.height, 'queue')} in {count(virtual_hosts, 'virtual host')}: "
-        f"{exact(total(backlog, 'ready'))} messages ready, "
+        f"{count(rows.height, 'queue')}"
+        + (f" in {count(virtual_hosts, 'virtual host')}: " if virtual_hosts > 1 else ": ")
+        + f"{exact(total(backlog, 'ready'))} messages ready, "
         f"{exact(total(backlog, 'unacknowledged'))} unacknowledged"
     )
     if missing:
@@ -183,7 +184,7 @@ def _why_no_alert(row: Mapping[str, Any], rules: Sequence[Rule]) -> str:
     if row["ready"] is None or any(found.is_true_of(row["ready"]) for _, found in applied):
         return ""
     least, rule = min(applied, key=lambda one: one[0])
-    return f"No alert fires for that: {rule.name} takes more than {exact(least)} messages ready."
+    return f"No alert fires for that: {rule.name} takes more than {exact(least)}."
 
 
 def _falls_behind(row: Mapping[str, Any]) -> str:

@@ -111,7 +111,7 @@ def incident_part(
                 "what": cause.what,
                 "began": began,
                 "began_before": [*one.earlier, cause][0].began_before,
-                "ended": moment(cause.resolved_at),
+                "ended": moment(mended_at(cause)),
                 "seconds": sum(_seconds(each, start, end) for each in (*one.earlier, cause)),
                 "symptoms": symptoms.fired,
                 "not_fired": symptoms.pending + symptoms.never_fired,
@@ -134,6 +134,7 @@ def incident_part(
         "severity": Column("severity", "status", badge_styles=EVERY_SEVERITY, width=108),
         "what": Column("what", width=line_width(frame["what"], least=180, most=320)),
         "began": Column("began", "time", width=102, help=BRIEFLY, at_least="began_before"),
+        "ended": Column("over", "time", unknown="not yet", width=102),
         "seconds": Column("lasted", "duration", width=72, help=LASTED),
     }
     left = room_left(column.width for column in before.values())
@@ -145,7 +146,6 @@ def incident_part(
             **before,
             # A sentence is read, the others are looked up: they stand behind it.
             "detail": Column("how bad", width=left, help="At its worst, of all evaluations."),
-            "ended": Column("over", "time", unknown="not yet", width=102, help="Its alert."),
             "symptoms": Column("symptoms", "count", width=80, help="All, whenever they fired."),
             "not_fired": Column(
                 "too short", "count", width=90, help="To alert: pending, now or until over."

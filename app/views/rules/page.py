@@ -59,7 +59,7 @@ components.headline(count(len(rules.rules), "rule"), escape(source))
 st.caption(escape(view_model.when_alerts_fire(view.evaluated_every_seconds)))
 components.show_left_out(problems)
 tables.show(
-    alert_list.rule_rows(rules.rules, firing),
+    view_model.rule_rows(rules.rules, firing),
     {
         "rule": Column("rule", width=190),
         "severity": Column(
@@ -82,7 +82,7 @@ tables.show(
 
 with components.section(
     "Try a rule",
-    help_text="Evaluated alone over the lake's history: nothing is inhibited, nobody is notified.",
+    help_text="Evaluated alone over the lake's history: nothing is held back, nobody is notified.",
 ):
     first_row = st.columns([3, 2, 2, 2], vertical_alignment="bottom")
     names = [rule.name for rule in rules.rules]
@@ -148,5 +148,5 @@ with components.section(
             alt="What the rule looks at, over time",
             title="What it looks at",
             unit=unit,
-            note=f"True when: {alert_list.condition(changed)}.",
+            note=f"True when: {view_model.condition(changed)}.",
         )

@@ -14,6 +14,7 @@ from alerting.status.phrases import in_steps
 from app.style.format import clock, exact
 from app.ui import group_list, loss_words, routes
 from app.ui.advice import advice_cards
+from app.ui.advice.listed_under import UNDER, with_place
 from app.ui.advice.overtaken import Known, Overtaken, is_folded
 from app.ui.browser.items import Item, Target
 from app.views.scaling import brief
@@ -161,7 +162,8 @@ def items(
 ) -> list[Item]:
     """Return rows of ``recommendations`` as rows of the table: one for each subject.
 
-    The first piece of advice on a subject stands there; the further ones are links, and folded.
+    The first piece of advice on a subject stands there; the further ones are links, and folded. So
+    is what is advised on its topic too.
 
     Args:
         rows: The rows, in their order.
@@ -179,7 +181,10 @@ def items(
     """
     found = []
     word = "measured" if withdrawn is None else "last given"
-    for about in rows.partition_by("subject_kind", "subject", maintain_order=True):
+    for listed in with_place(rows).partition_by(UNDER, maintain_order=True):
+        # What stands with its group comes after what is advised on the group itself.
+        is_own = pl.concat_str("subject_kind", "subject", separator=":") == pl.col(UNDER)
+        about = listed.sort(~is_own, maintain_order=True)
         names = [row_id(row) for row in about.iter_rows(named=True)]
         advice, *further = [from_row(row) for row in about.iter_rows(named=True)]
         newer, at = older.get(names[0]), about["confirmed_at"][0]
@@ -196,12 +201,12 @@ def items(
                 is_far=group in lost or loss_words.is_far(deadline, now),
                 link=_card_of(advice_cards.headline(advice, newer), names[0]),
                 links=[
-                    _card_of(advice_cards.change(one), name)
+                    _card_of(_further(one, advice), name)
                     for one, name in zip(further, names[1:], strict=True)
                 ],
                 more_label=f"+{len(further)}" if further else "",
                 more=[
-                    f"{advice_cards.change(one)}: {_why(one, older.get(name), now_there)}"
+                    f"{_further(one, advice)}: {_why(one, older.get(name), now_there)}"
                     for one, name in zip(further, names[1:], strict=True)
                 ],
                 is_chosen=picked in names,
@@ -265,6 +270,11 @@ def _until(deadline: datetime | None, now: datetime) -> str:
 
 def _card_of(label: str, name: str) -> Target:
     return Target(label=label, page=routes.SCALING, parameters={PARAMETER: name})
+
+
+def _further(one: Recommendation, first: Recommendation) -> str:
+    is_own = one.subject_kind is first.subject_kind and one.subject == first.subject
+    return advice_cards.change(one) if is_own else f"also advised on its topic {one.subject}"
 
 
 def _why(advice: Recommendation, newer: Overtaken | None, figures: brief.Figures | None) -> str:

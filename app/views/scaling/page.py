@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import polars as pl
 import streamlit as st
@@ -11,6 +12,7 @@ from app.data.context import current
 from app.style.format import clock, count, escape, thin
 from app.ui import components
 from app.ui.advice import advice_cards, advice_facts, advice_history, current_advice
+from app.ui.advice.listed_under import UNDER, with_place
 from app.ui.advice.overtaken import Known
 from app.ui.browser import items
 from app.ui.frame import empty_states, status_bar
@@ -22,6 +24,7 @@ from scaling.advice.model import AdviceKind, AdviceSeverity, Subject
 from scaling.advice.stored_advice import IS_CHANGE
 
 LISTED = 50
+WIDTHS = (5, 7)  # of the card, and of the what-if with its figures beside it
 GROUP_KEY = "scaling-group"
 
 view = current()
@@ -80,10 +83,9 @@ def draw(
     listed: pl.DataFrame, key: str, alt: str, *, gone: Mapping[str, str] | None = None
 ) -> None:
     """Draw a row a subject; its links show the cards of what is advised on it."""
-    subjects = listed.select("subject_kind", "subject").unique(maintain_order=True)
-    shown = listed.join(
-        subjects.head(LISTED), on=subjects.columns, how="semi", maintain_order="left"
-    )
+    placed = with_place(listed)
+    subjects = placed.select(UNDER).unique(maintain_order=True)
+    shown = placed.join(subjects.head(LISTED), on=UNDER, how="semi", maintain_order="left")
     rows = decisions.items(
         shown,
         deadlines,
@@ -130,21 +132,76 @@ if asked is not None and row is None and not found.is_empty():
         f"There is no advice on {escape(decisions.subject_of(asked)[1] or asked)} now{said}. "
         "The rows lead to what there is."
     )
-if row is not None:
-    advice = from_row(row)
-    since = f"advised since {clock(row['valid_from'], view.zone, now=view.now)}"
-    if why := withdrawn.get(decisions.row_id(row)):
+
+
+def draw_card(chosen_row: Mapping[str, Any]) -> None:
+    """Draw what is advised where the viewer chose, and since when."""
+    advice = from_row(chosen_row)
+    since = f"advised since {clock(chosen_row['valid_from'], view.zone, now=view.now)}"
+    if why := withdrawn.get(decisions.row_id(chosen_row)):
         since = ""
         st.caption(escape(f"Withdrawn at {newest}. {why}; {next_round}."))
+    measured = current_advice.measured_until(chosen_row["confirmed_at"], view)
     advice_cards.card(
         advice,
         key="chosen",
         link=decisions.LINKS.get(advice.subject_kind),
-        older=older.get(decisions.row_id(row)),
-        when=", ".join(
-            filter(None, (current_advice.measured_until(row["confirmed_at"], view), since))
-        ),
+        older=older.get(decisions.row_id(chosen_row)),
+        when=", ".join(filter(None, (measured, since))),
     )
+
+
+def draw_what_if(names: Sequence[str]) -> None:
+    """Draw what would be if the advice on a group was followed, and what the advice rests on."""
+    # The row that is chosen decides, until another group is chosen here: links of rows name none.
+    of_row = row["subject"] if row and row["subject_kind"] == Subject.GROUP else names[0]
+    of_address = st.query_params.get(GROUP_KEY)
+    st.session_state[GROUP_KEY] = of_address if of_address in names else of_row
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("**What if**", width="content")
+        chosen = st.selectbox(
+            "Group",
+            names,
+            key=GROUP_KEY,
+            on_change=components.put_into_address,
+            args=(GROUP_KEY,),
+            label_visibility="collapsed",
+            width=320,
+            help="The groups in the order of their advice.",
+        )
+    about = view_model.first_of(every, chosen)
+    if row is None or about["reason"] != row["reason"]:  # else the card says so
+        st.caption(escape(thin(about["reason"])))
+    proposed = about["proposed"] if about["quantity"] == "consumers" else None
+    with components.guarded():
+        read = advice_facts.facts_of_group(view, chosen, given)
+        if read.facts is None:
+            components.nothing("The poll that advice was taken from does not know this group.")
+            return
+        what_if.panel(view, read.facts, read.at, proposed)
+        with evidence_of_group, components.guarded():
+            view_model.evidence(view, read.facts, proposed)
+        if measured := current_advice.measured_until(read.at, view):
+            st.caption(f"Load, partitions and what-if: {measured}; {next_round}.")
+
+
+names = decisions.groups(every)
+beside = row is not None and row["subject_kind"] == Subject.GROUP and not view.is_phone
+of_card, of_what_if = (
+    st.columns(WIDTHS, gap="small") if beside else (st.container(), st.container())
+)
+if names:
+    evidence_of_group = st.expander("Evidence: what the group's advice is taken from")
+if row is not None:
+    with of_card:
+        draw_card(row)
+if names:
+    with of_what_if:
+        if view.is_phone:
+            with st.expander("What if"):
+                draw_what_if(names)
+        else:
+            draw_what_if(names)
 if not overtaken.is_empty():
     with st.expander(f"{count(overtaken.height, 'piece', 'pieces')} of advice overtaken since"):
         draw(
@@ -165,46 +222,6 @@ if not unknown.is_empty():
 if not kept.is_empty():
     with st.expander(f"{count(kept.height, 'subject')} to keep as they are"):
         draw(kept, "kept", "What needs no change")
-
-
-def draw_evidence(names: Sequence[str]) -> None:
-    """Draw what the advice on a group rests on, and what would be if it were followed."""
-    # The row that is chosen decides, until another group is chosen here: links of rows name none.
-    of_row = row["subject"] if row and row["subject_kind"] == Subject.GROUP else names[0]
-    of_address = st.query_params.get(GROUP_KEY)
-    st.session_state[GROUP_KEY] = of_address if of_address in names else of_row
-    chosen = st.selectbox(
-        "Group",
-        names,
-        key=GROUP_KEY,
-        on_change=components.put_into_address,
-        args=(GROUP_KEY,),
-        label_visibility="collapsed",
-        width=320,
-        help="The groups in the order of their advice.",
-    )
-    about = view_model.first_of(every, chosen)
-    if row is None or about["reason"] != row["reason"]:  # else the card says so
-        st.caption(escape(thin(about["reason"])))
-    proposed = about["proposed"] if about["quantity"] == "consumers" else None
-    with components.guarded():
-        read = advice_facts.facts_of_group(view, chosen, given)
-        if read.facts is None:
-            components.nothing("The poll that advice was taken from does not know this group.")
-            return
-        view_model.evidence(view, read.facts, proposed)
-        what_if.panel(view, read.facts, read.at, proposed)
-        if measured := current_advice.measured_until(read.at, view):
-            st.caption(f"Load, partitions and what-if: {measured}; {next_round}.")
-
-
-if names := decisions.groups(every):
-    if view.is_phone:
-        with st.expander("Evidence, and what if"):
-            draw_evidence(names)
-    else:
-        st.header("Evidence, and what if", anchor=False)
-        draw_evidence(names)
 
 st.header("Advice that was given", anchor=False)
 with components.guarded():

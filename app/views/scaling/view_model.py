@@ -31,19 +31,20 @@ from scaling.sizing.size import SizeInputs
 _MOST_ROWS = 200
 _LOAD, _SKEW = "Load against capacity", "What each partition gets"
 _EXPECTED = "What is expected to arrive"
-_CONSUMERS, _LAG = "Consumers of late", "Lag of late"
 _UNITS = {
     _LOAD: "messages a second of the busiest",
     _SKEW: "messages a second",
     _EXPECTED: "messages a second",
-    _LAG: "messages waiting",
 }
 """What figures count."""
+_A_ROW = 3
 
 
 def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
     """Draw what the advice on a group was taken from; a line says which figures it has not."""
     asked = inputs(facts)
+    consumers, lag = f"Consumers {view.period}", f"Lag {view.period}"
+    units = {**_UNITS, lag: "messages waiting"}
     figures: dict[str, Callable[[], None]] = {}
     lacking: dict[str, str] = {}
     if asked is None:
@@ -69,23 +70,23 @@ def evidence(view: View, facts: GroupFacts, proposed: int | None) -> None:
     with components.guarded():
         history = history_queries.group_history(view, [facts.group])
         if history.frame.is_empty():
-            lacking[f"{_CONSUMERS}, and lag"] = "No history is known yet."
+            lacking["Consumers, and lag"] = "No history is known yet."
         else:
-            figures[_CONSUMERS] = lambda: _course(
+            figures[consumers] = lambda: _course(
                 view,
                 history,
                 Line(column="members", name="consumers", steps=True),
                 alt="Number of consumers over time",
             )
-            figures[_LAG] = lambda: _course(
+            figures[lag] = lambda: _course(
                 view, history, Line(column="lag", name="lag"), alt="Lag over the same time"
             )
     drawn = list(figures.items())
-    for first in range(0, len(drawn), 2):
-        pair = drawn[first : first + 2]
-        # One that is left over has the whole width.
-        for column, (title, figure) in zip(st.columns(len(pair), gap="small"), pair, strict=True):
-            with column, components.section(title, unit=_UNITS.get(title)):
+    for first in range(0, len(drawn), _A_ROW):
+        row = drawn[first : first + _A_ROW]
+        # Fewer have the whole width too.
+        for column, (title, figure) in zip(st.columns(len(row), gap="small"), row, strict=True):
+            with column, components.section(title, unit=units.get(title)):
                 figure()
     if lacking:
         st.caption(" ".join(f"**{title}**: {why}" for title, why in lacking.items()))
@@ -196,9 +197,9 @@ def history(view: View, standing: pl.DataFrame) -> None:
     tables.show(
         with_outcomes(rows.head(_MOST_ROWS)),
         {
-            "subject": Column("subject", width=190),
-            "advice": Column("advice", width=190),
-            "change": Column("change", width=160),
+            "subject": Column("subject", width=180),
+            "advice": Column("advice", width=170),
+            "change": Column("change", width=250),
             "valid_from": Column("given", "time", width=110),
             "confirmed_at": Column("last given", "time", width=110),
             "became": Column("what became of it", width="large"),

@@ -328,5 +328,5 @@ def _show(
 
 def _drained(seconds: float | None) -> str:
     if seconds is None:
-        return "not in this time"
+        return "not yet"
     return duration(seconds) if seconds else "never late"

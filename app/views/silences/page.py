@@ -57,36 +57,34 @@ else:
 if not view.viewer.operates:
     st.caption("Your roles show silences; operators make and end them.")
 else:
-    left, right = st.columns(2, gap="medium")
-    with left, components.section("New silence"):
-        alert_forms.silence(view, firing)
-    to_end = [one for one in silences if one.ends_at > now]
-    with right, components.section("End a silence"):
-        if not to_end:
-            components.nothing("There is none to end.")
-        else:
-            with st.form("end-silence"):
-                chosen = st.selectbox(
-                    "Silence",
-                    to_end,
-                    format_func=lambda one: f"{one.id}: {one}",
-                    # What is chosen stays so when others come and go.
-                    key="silence-to-end",
-                )
-                if st.form_submit_button("End it now") and chosen is not None:
-                    try:
-                        alert_actions.end_silence(view, chosen)
-                        st.rerun()
-                    except AlertingError as error:
-                        st.error(escape(str(error)))
+    with st.expander("New silence"):
+        proposed = alert_forms.what_fires(firing)
+        alert_forms.silence(view, firing, proposed)
+    if to_end := [one for one in silences if one.ends_at > now]:
+        with st.expander("End a silence"), st.form("end-silence", border=False):
+            chosen = st.selectbox(
+                "Silence",
+                to_end,
+                format_func=lambda one: f"{one.id}: {one}",
+                # What is chosen stays so when others come and go.
+                key="silence-to-end",
+            )
+            if st.form_submit_button("End it now") and chosen is not None:
+                try:
+                    alert_actions.end_silence(view, chosen)
+                    st.rerun()
+                except AlertingError as error:
+                    st.error(escape(str(error)))
 
-with components.section(
-    "Maintenance windows", help_text="They come again each week; the file of rules has them."
-):
-    if not windows:
-        components.nothing(
-            "None is configured: docs/operations.md says how to write one into the file of rules."
-        )
-    for window in windows:
-        state = "on now" if window.is_on(now) else "off now"
-        st.markdown(f"- **{escape(window.name)}**: {state}")
+if windows:
+    with components.section(
+        "Maintenance windows", help_text="They come again each week; the file of rules has them."
+    ):
+        for window in windows:
+            state = "on now" if window.is_on(now) else "off now"
+            st.markdown(f"- **{escape(window.name)}**: {state}")
+else:
+    st.caption(
+        "No maintenance window is configured: docs/operations.md says how to write one into the "
+        "file of rules."
+    )

@@ -191,9 +191,6 @@ with (
             note="Dotted: an even share.",
         )
 
-with components.section("Expected to arrive", unit="messages a second", is_folded=view.is_phone):
-    forecast.draw(view, "topic", topic)
-
 with components.section("Groups that read it"):
     if readers.is_empty():
         components.nothing("No group with committed offsets reads this topic.")
@@ -228,6 +225,9 @@ with components.section("Groups that read it"):
 
 with components.section("Advice"):
     current_advice.draw(view, Subject.TOPIC, topic)
+
+with components.section("Expected to arrive", unit="messages a second", is_folded=view.is_phone):
+    forecast.draw(view, "topic", topic)
 
 with components.section("Partitions", is_folded=view.is_phone):
     tables.show(

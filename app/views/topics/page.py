@@ -3,6 +3,7 @@
 import polars as pl
 import streamlit as st
 
+from alerting.status.model import Status
 from app.data import history_queries, present, schema_registry
 from app.data.context import current
 from app.style.charts.lines import series_chart
@@ -15,6 +16,7 @@ from app.ui import (
     topic_list,
 )
 from app.ui.changes import event_marks, page_events
+from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import DASH, Column
 from app.ui.time_axis import note_of, page_axis
 from lake.schemas.bronze import IS_INTERNAL_TOPIC
@@ -104,6 +106,19 @@ else:
         listed,
         {
             "topic": Column("topic", width=170, opens=(routes.TOPIC, "topic"), pinned=True),
+            **(
+                {
+                    "loss": Column(
+                        "data",
+                        "status",
+                        badge_styles=[BADGE_STYLES[Status.LOSING_DATA]],
+                        help="Retention deletes messages before a group reads them.",
+                        width=112,
+                    )
+                }
+                if lost
+                else {}
+            ),
             "arrival_per_second": Column("arriving", "rate", help=topic_list.WINDOW, width=78),
             "trend": Column(
                 "trend", "trend", width=60, help="Arrivals measured in the chosen range."

@@ -43,6 +43,19 @@ def test_changes_of_a_column_have_one_unit_and_their_signs() -> None:
     assert column("change", 2.0, -0.5, 0.0, None) == ["+2/s", "-0.5/s", "0/s", "unknown"]
 
 
+def test_a_column_of_small_rates_has_a_unit_of_its_own() -> None:
+    made = writers(
+        [
+            ("published", "rate", [5.0, 0.02]),
+            ("growth", "change", [0.0954, 0.42]),
+            ("none", "rate", [0]),
+        ]
+    )
+    values = {"published": 0.02, "growth": 0.0954, "none": 0.0}
+    said = {name: write(values[name]) for name, write in made.items() if write is not None}
+    assert said == {"published": "0.02/s", "growth": "+5.72/min", "none": "0/s"}
+
+
 @pytest.mark.parametrize(
     ("values", "texts"),
     [

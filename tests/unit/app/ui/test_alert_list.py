@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.lifecycle import Alert, State, Worst
 from alerting.rules.model import AlertSeverity, Rule
 from alerting.tools.rule_trial import Tried
-from app.ui.alert_list import alert_rows, at_worst, condition, how_bad, value_rows
+from app.ui.alert_list import alert_rows, at_worst, how_bad, value_rows, worst_first
+from app.views.rules.view_model import condition, rule_rows
 from tests.alert_of import alert
 
 
@@ -66,7 +68,7 @@ def test_a_begin_that_nobody_saw_is_noted() -> None:
 def test_what_is_pending_under_a_cause_is_pending_in_the_table() -> None:
     alerts = [alert(state=state, inhibited_by="c") for state in (State.PENDING, State.FIRING)]
     rows = alert_rows(alerts, datetime.fromtimestamp(2200.0, UTC))
-    assert rows["state"].to_list() == ["pending", "inhibited"]
+    assert rows["state"].to_list() == ["pending", "symptom"]
 
 
 def test_what_never_had_a_value_is_not_drawn() -> None:
@@ -86,9 +88,22 @@ def test_what_never_had_a_value_is_not_drawn() -> None:
         pytest.param(
             "queue_no_consumers",
             1000,
-            "more than 1\u202f000 messages that wait in a queue without a consumer, unless it is "
+            "more than 1\u202f000 messages wait in a queue without a consumer, unless it is "
             "polled (basic.get)",
             id="a count",
+        ),
+        pytest.param("stopped", 0, "messages wait while the group is stopped", id="any at all"),
+        pytest.param(
+            "redrive_stopped",
+            0,
+            "dead letters wait while their redrive group does not work",
+            id="any of two words",
+        ),
+        pytest.param(
+            "objective_missed",
+            0,
+            "the oldest unread message of a group that falls behind is older than its objective",
+            id="a time over nothing",
         ),
         pytest.param(
             "time_lag",
@@ -114,3 +129,21 @@ def test_when_a_rule_is_true_is_a_sentence(check: str, threshold: float | None, 
     rule = Rule(name="R", check=check, severity=AlertSeverity.WARNING, threshold=threshold)
     assert condition(rule) == said
     assert condition(replace(rule, enabled=False)).startswith("off (")
+
+
+def test_no_default_rule_is_true_over_nothing() -> None:
+    said = [condition(rule) for rule in DEFAULT_ALERT_RULES]
+    assert not [one for one in said if "more than 0 " in one or "over 0 " in one]
+
+
+def test_rules_that_fire_come_first() -> None:
+    quiet, fires = DEFAULT_ALERT_RULES[:2]
+    rows = rule_rows([quiet, fires], [alert(rule=fires.name)])
+    assert rows["rule"].to_list() == [fires.name, quiet.name]
+
+
+def test_alerts_are_in_the_order_of_their_severity_then_the_newest_first() -> None:
+    note = alert(severity=AlertSeverity.INFO, started_at=900.0)
+    urgent = alert(severity=AlertSeverity.CRITICAL, started_at=100.0)
+    newer = alert(severity=AlertSeverity.CRITICAL, started_at=200.0)
+    assert worst_first([note, urgent, newer]) == [newer, urgent, note]

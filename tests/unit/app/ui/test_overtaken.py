@@ -176,14 +176,15 @@ def test_no_reason_to_change_a_topic_is_no_answer_while_replicas_are_out_of_sync
 
 
 @pytest.mark.parametrize(
-    ("minutes", "said"),
+    ("seconds", "said"),
     [
-        pytest.param(5, "Measured until 11:55, by the history service.", id="recent"),
-        pytest.param(9, "Measured until 11:51, 9 min ago, by the history service.", id="older"),
+        pytest.param(12, "Measured 12 s ago.", id="of now"),
+        pytest.param(343, "Measured 6 min ago.", id="in whole minutes"),
+        pytest.param(5000, "Measured 1 h 23 min ago.", id="old"),
     ],
 )
-def test_the_age_of_advice_is_said_once_it_matters(view: View, minutes: int, said: str) -> None:
-    at = view.now - timedelta(minutes=minutes)
+def test_the_age_of_advice_is_said_in_few_words(view: View, seconds: int, said: str) -> None:
+    at = view.now - timedelta(seconds=seconds)
     given = CurrentAdvice(rows=recommendation_frame([]), as_of=at, given_at=at)
     assert current_advice.words(given, view) == said
 

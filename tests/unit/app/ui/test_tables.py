@@ -106,8 +106,8 @@ def test_hot_partitions_are_named_and_never_look_like_a_count(
     [
         pytest.param(5, 3, "5 → 3 consumers", id="a number"),
         pytest.param(None, 3, "unknown → 3 consumers", id="from an unknown one"),
-        pytest.param(2, None, "2 consumers, no target", id="to an unknown one"),
-        pytest.param(1, None, "1 consumer, no target", id="from one"),
+        pytest.param(2, None, "2 consumers now, no number advised", id="to an unknown one"),
+        pytest.param(1, None, "1 consumer now, no number advised", id="from one"),
         pytest.param(None, None, "–", id="none"),  # noqa: RUF001 (a dash, read by people)
     ],
 )
@@ -326,7 +326,7 @@ def test_rates_of_a_table_are_compared_in_one_unit() -> None:
         "delivered": Column("delivered", "rate"),
         "growth": Column("growth", "change"),
     }
-    assert list(texts(frame, columns, cast(View, Frame()))) == [("1.6/s", "0.00667/s", "+0.5/s")]
+    assert list(texts(frame, columns, cast(View, Frame()))) == [("1.6/s", "24/h", "+0.5/s")]
     rare = frame.with_columns(published=0.3, growth=-0.1)
     assert list(texts(rare, columns, cast(View, Frame()))) == [("18/min", "0.4/min", "-6/min")]
 

@@ -112,17 +112,44 @@ def test_a_sink_tells_of_its_group_how_late_it_is_and_when_data_is_lost() -> Non
     assert told["time_lag_seconds"].to_list() == [600.0, None, 0.5, None, None, NONE]
 
 
+FAILED_TASKS = pl.DataFrame(
+    {"connect": ["main"], "connector": ["a"], "reason": ["JsonParseException"]}
+)
+
+
+@pytest.mark.parametrize(
+    ("row", "headline"),
+    [
+        pytest.param(
+            {**FAILED, "tasks": 2, "tasks_running": 1},
+            "b failed: 1 of 2 tasks",
+            id="a cause that is not known",
+        ),
+        pytest.param(
+            {**FAILED, "tasks": None, "tasks_failed": 0, "error": "java.io.IOException: no route"},
+            "b failed: IOException",
+            id="the connector itself",
+        ),
+        pytest.param(
+            {"tasks": 0, "tasks_running": 0}, "b has no task: it moves nothing", id="no task"
+        ),
+    ],
+)
+def test_the_headline_names_the_cause(row: dict[str, Any], headline: str) -> None:
+    assert said(connectors(b=row), statuses())[0] == headline
+
+
 def said(found: pl.DataFrame, groups: pl.DataFrame, *alerts: dict[str, Any]) -> tuple[str, str]:
     frame = pl.DataFrame(alerts, schema=OPEN_ALERTS.polars_schema)
     found = view_model.with_since(found, frame, zone=UTC, now=NOW)
-    return view_model.sentence(view_model.with_groups(found, groups, NOW), None, 0)
+    return view_model.sentence(view_model.with_groups(found, groups, NOW), FAILED_TASKS, None, 0)
 
 
 def test_the_sentence_says_since_when_the_only_one_fails_and_who_loses_data() -> None:
     soon = {"status": "STOPPED", "data_loss_at": NOW + timedelta(minutes=40)}
     groups = statuses({"group": "connect-a", **soon}, {"group": "connect-b", **soon})
     title, detail = said(connectors(a=FAILED, b={}), groups, alert("a", 9))
-    assert title == "a does not work as it should"
+    assert title == "a failed: JsonParseException, 1 of 1 task"
     assert detail == (
         "Since 11:51; connect-a loses data in 40 min; "
         "2 connectors with 2 tasks, 1 running, 1 failed."

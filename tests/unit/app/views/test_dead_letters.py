@@ -266,6 +266,23 @@ def test_arrivals_are_shared_out_by_the_exceptions_of_each_poll() -> None:
     assert counted["share"].to_list() == pytest.approx([0.7, 0.3])
 
 
+def test_an_exception_of_which_none_came_is_nothing_and_what_is_not_known_is_a_gap() -> None:
+    both, rare = {"a.Common": 1, "a.Rare": 1}, {"a.Rare": 1}
+    polls = [(0, 0, both), (60, 2, both), (120, 4, rare), (180, 4, {}), (240, 6, {})]
+    samples = pl.concat(
+        letters(
+            observed_at=at(seconds),
+            log_end=end,
+            reasons=[{"key": key, "value": value} for key, value in reasons.items()],
+        )
+        for seconds, end, reasons in polls
+    )
+    found = view_model.by_exception(samples, 60.0)
+    drawn = view_model.with_nothing(found, samples, 60.0)
+    common = drawn.filter(pl.col("reason") == "Common").select("time", "arrived").rows()
+    assert common == [(at(60), 1.0), (at(120), 0.0), (at(180), 0.0)], "what came last is unnamed"
+
+
 def test_a_step_that_runs_is_not_drawn() -> None:
     arrived = pl.DataFrame({"time": [at(0), at(60), at(120)], "arrived": [60.0, 60.0, 3.0]})
 

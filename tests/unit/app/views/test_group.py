@@ -73,12 +73,12 @@ def test_nothing_that_was_measured_is_a_table_without_rows() -> None:
         pytest.param({"drain_seconds": None}, ("unknown", "at these rates"), id="unknown"),
         pytest.param(
             {"drain_seconds": NEVER, "grows": True, "status": "LOSING_DATA"},
-            ("not now", "retention deletes it"),
+            ("not drained", "retention deletes some"),
             id="deleted",
         ),
         pytest.param(
             {"drain_seconds": None, "status": "LOSING_DATA"},
-            ("unknown", "retention deletes some"),
+            ("not drained", "retention deletes some"),
             id="deleted and read",
         ),
     ],

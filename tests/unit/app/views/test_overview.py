@@ -128,6 +128,18 @@ def test_what_two_rules_say_alike_of_a_group_stands_in_its_header_once(view: Vie
     assert [icon for icon, _ in found] == [":material/error:"]
 
 
+def test_an_incident_of_a_group_stands_in_its_header_once(view: View) -> None:
+    about = {"started_at": START, "labels": [{"key": "group", "value": "a"}]}
+    found = open_alerts.about(
+        alerts(
+            {**about, "fingerprint": "loses", "what": "a loses data"},
+            {**about, "fingerprint": "b", "what": "a loses more data", "inhibited_by": "loses"},
+        ),
+        *("group", "a", at_start(view)),
+    )
+    assert [target.label.partition(",")[0] for _, target in found] == ["a loses data"]
+
+
 def test_a_topic_has_the_alerts_of_the_groups_that_read_it(view: View) -> None:
     found = alerts(
         *(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
-from app.ui.alert_list import condition
-from app.views.rules.view_model import when_alerts_fire
+from app.views.rules.view_model import condition, when_alerts_fire
 
 
 def test_for_is_said_to_be_the_earliest() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from alerting.status.model import Status
 from app.ui import topic_list
+from app.ui.group_badges import BADGE_STYLES
 from lake.schemas.current import READERS
 from lake.schemas.tables import PARTITIONS
 from tests.unit.app.views.made_rows import at, rows
@@ -50,13 +52,15 @@ def test_topics_that_the_headline_names_come_first_and_say_so() -> None:
     )
     lost = [{"topic": name, "group": "audit", "loss": "lost"} for name in ("clicks", "orders")]
     fine = {"topic": "busy", "group": "billing", "loss": "coming"}
+    loses = BADGE_STYLES[Status.LOSING_DATA].label
     assert topic_list.losing_first(topics, rows(READERS, fine, *lost)).rows() == [
-        ("orders", "lost data"),
-        ("clicks", "lost data: audit"),
-        ("busy", "billing"),
-        ("quiet", None),
+        ("orders", None, [loses]),
+        ("clicks", "audit", [loses]),
+        ("busy", "billing", []),
+        ("quiet", None, []),
     ]
-    assert topic_list.losing_first(topics, READERS.empty).equals(topics)
+    none = topic_list.losing_first(topics, READERS.empty)
+    assert none.drop("loss").equals(topics) and none["loss"].to_list() == [[]] * 4
 
 
 @pytest.mark.parametrize(
