@@ -57,7 +57,7 @@ def timeline_chart(
     colours = {
         "critical": (URGENT.label, palette.act, ""),
         "warning": (WATCH.label, palette.watch, "/"),
-        "info": ("i note", palette.series[0], "."),
+        "info": ("i note", palette.first, "."),
         "pending": ("○ pending", palette.quiet, "-"),
     }
     for severity, (word, colour, pattern) in colours.items():

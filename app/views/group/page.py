@@ -15,6 +15,7 @@ from alerting.tools.explain import explained
 from app.data import history_queries, present, queries, recent_samples
 from app.data.context import current
 from app.data.history import GROUP as GROUP_MEASURES
+from app.style.charts.colours import colour_of
 from app.style.charts.heatmaps import heat_unit, heatmap
 from app.style.charts.lines import Line, columns_chart, duration_unit
 from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
@@ -23,7 +24,6 @@ from app.ui import (
     group_list,
     incident_list,
     lag_levels,
-    line_colours,
     open_alerts,
     routes,
     seasons,
@@ -238,7 +238,7 @@ with components.guarded():
         )
     axis = page_axis(view, history if history.first else partitions, marks, part=0.6)
     with left_side:
-        own = line_colours.of(view)([group])[group]
+        own = colour_of(group, view.palette)
         delays_lack = history.frame["lag"].count() > history.frame["time_lag_seconds"].count()
         ends = end_of(view, history)
         of_time_lag = (DELAYS_LACK if delays_lack else "", escape(thin(short_retention)), ends)
