@@ -38,7 +38,7 @@ class Palette:
 LIGHT = Palette(
     series=(
         *("#7a35d0", "#1f7a2e", "#cf2fb0", "#1a9ad6", "#7d4a26"),
-        *("#7f9a00", "#16306e", "#a07cdc", "#5e1050"),
+        *("#7f9a00", "#16306e", "#b070d0", "#5e1050"),
     ),
     first="#2f5fd0",
     second="#0f9d86",
@@ -54,7 +54,7 @@ LIGHT = Palette(
 DARK = Palette(
     series=(
         *("#9d63f5", "#3fae4e", "#ff62d6", "#7fe0ff", "#b07a52"),
-        *("#cfe04a", "#fff3d6", "#d9b3ff", "#b0508c"),
+        *("#cfe04a", "#fff3d6", "#e6b3fa", "#b0508c"),
     ),
     first="#6d97f2",
     second="#2dbfa6",
