@@ -141,8 +141,7 @@ def merge(
     each refresh. A course is there to tell the present: the step that goes on is returned, too.
 
     Args:
-        gold: Rows of a gold table at the range's grain. Generated ones are left out of a range
-            of up to ``SHORT`` once there are samples.
+        gold: Rows of a gold table at the range's grain; see ``observed``.
         samples: The last minutes' raw samples, with ``time``, keys and measures.
         keys: Columns that tell series apart.
         measures: The values.
@@ -157,8 +156,7 @@ def merge(
         the samples alone, in steps of a few seconds.
     """
     is_unwritten = gold.is_empty()
-    if not samples.is_empty():
-        gold = observed(gold, chosen)
+    gold = observed(gold, chosen)
     after, newest = samples, None
     if samples.is_empty() and course is not None:
         after, newest = course, _latest(course)
@@ -219,8 +217,19 @@ def generated_until(gold: pl.DataFrame, grain_seconds: int) -> datetime | None:
 
 
 def observed(gold: pl.DataFrame, chosen: TimeRange) -> pl.DataFrame:
-    """Return what a range shows of a history beside samples: a short one no generated rows."""
-    return gold.filter(pl.col("generated").is_null()) if chosen.length <= SHORT else gold
+    """Return what a range shows of a history: of generated rows, a short one shows none.
+
+    They are there for seasons, comparisons and long ranges: in a short one, nearly all would be
+    they, and what was measured a small rest. One of the past that has nothing else shows them.
+    """
+    if chosen.length > WITHOUT_GENERATED:
+        return gold
+    measured = gold.filter(~pl.col("generated").fill_null(value=False))
+    return gold if measured.is_empty() and chosen.end is not None else measured
+
+
+WITHOUT_GENERATED = timedelta(hours=6)
+"""Ranges up to this long are drawn of what was measured; the axis begins where that does."""
 
 
 SHORT = timedelta(hours=1)

@@ -257,7 +257,7 @@ def dead_letter_history(view: View) -> History:
     gold = history(view, DEAD_LETTER_HISTORY)
     if lags(view, gold):
         return _merged(view, gold, raw, keys, DEAD_LETTER)
-    return _merged(view, observed(gold, view.range), None, keys, DEAD_LETTER)
+    return _merged(view, gold, None, keys, DEAD_LETTER)
 
 
 def _late(
@@ -279,7 +279,8 @@ def _is_cut(view: View, gold: pl.DataFrame, last: pl.DataFrame) -> bool:
     """Return whether there is a hole between history and what the last evaluations found."""
     if lags(view, gold):
         return True
-    end = gold["window_start"].max() if view.range.grain is Grain.MINUTE else None
+    times = observed(gold, view.range)["window_start"]
+    end = times.max() if view.range.grain is Grain.MINUTE else None
     if not isinstance(end, datetime):
         return False  # by the hour, samples are not drawn
     begin = last[TIME].min()

@@ -13,7 +13,9 @@ class Palette:
     """What a figure needs to know of the theme that it is drawn on.
 
     Attributes:
-        series: Colours of lines: none is near those of severities, which mean something.
+        series: Colours of names, such as groups: none is near one that means something.
+        first: What arrives, and lines and bars that are of no name.
+        second: What is consumed, and what stands beside the first.
         quiet: Colour of ticks, grids' labels and event marks that are no alarm.
         ground: What lies behind a label that would else touch a line.
         heat: Scale of a heatmap from nothing to most; its lower end is neutral, and none of it
@@ -21,6 +23,8 @@ class Palette:
     """
 
     series: tuple[str, ...]
+    first: str
+    second: str
     others: str
     text: str
     quiet: str
@@ -33,9 +37,11 @@ class Palette:
 
 LIGHT = Palette(
     series=(
-        *("#2f5fd0", "#0f9d86", "#44546e", "#9150c8", "#b2429f"),
-        *("#5b8a2a", "#2d8fb5", "#8a6d3b", "#63351f", "#1f6b3f"),
+        *("#7a35d0", "#1f7a2e", "#cf2fb0", "#1a9ad6", "#7d4a26"),
+        *("#7f9a00", "#16306e", "#b070d0", "#5e1050"),
     ),
+    first="#2f5fd0",
+    second="#0f9d86",
     others="#8893a3",
     text="#1d2530",
     quiet="#5d6877",
@@ -47,9 +53,11 @@ LIGHT = Palette(
 )
 DARK = Palette(
     series=(
-        *("#6d97f2", "#2dbfa6", "#b9c6da", "#b784e6", "#e58ad6"),
-        *("#8dbb57", "#56b4d8", "#b09a72", "#f2e3c2", "#4fae74"),
+        *("#9d63f5", "#3fae4e", "#ff62d6", "#7fe0ff", "#b07a52"),
+        *("#cfe04a", "#fff3d6", "#e6b3fa", "#b0508c"),
     ),
+    first="#6d97f2",
+    second="#2dbfa6",
     others="#7b8696",
     text="#e7ebf0",
     quiet="#9aa5b4",

@@ -18,11 +18,14 @@ from app.data.time_range import (
     interval_text,
     read_interval,
 )
-from app.style.format import escape
+from app.style.format import clock, escape
 
 RANGE, BETWEEN = "range", "between"
 PAUSED = "paused"
 _FIRST, _LAST = "range-first", "range-last"
+_ENDING_NOW = "_range_ending_now"
+"""The range that was chosen last: none is, in the choice, while one from – to is shown."""  # noqa: RUF001
+_FILLED_FOR = "_range_filled_for"
 _IS_OPEN = "range-is-open"
 
 
@@ -40,15 +43,20 @@ def draw(
         is_offered: Whether the page follows it; else it is kept for the other pages.
     """
     text = _asked()
-    if is_offered:
-        _offer(now, zone)
-    fixed = None
+    fixed, wrong = None, ""
     if text:
         try:
             start, end = read_interval(text)
             fixed = between(start, min(end, max(now, start)), now, minute_days)
         except ValueError as error:
-            st.error(escape(str(error)), icon=":material/date_range:")
+            wrong = str(error)
+    # Set in each run, so that the browser is told in each: what one run sends is thrown away where
+    # the next begins before it arrived, and the browser would show, and choose, nothing.
+    st.session_state[RANGE] = None if fixed else st.session_state[_ENDING_NOW]
+    if is_offered:
+        _offer(now, zone, fixed)
+    if wrong:
+        st.error(escape(wrong), icon=":material/date_range:")
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.toggle(
             "Pause",
@@ -63,10 +71,10 @@ def draw(
                 type="tertiary",
                 on_click=_end_now,
             )
-    return fixed or RANGES[st.session_state[RANGE] or DEFAULT_RANGE]
+    return fixed or RANGES[st.session_state[_ENDING_NOW]]
 
 
-def _offer(now: datetime, zone: tzinfo) -> None:
+def _offer(now: datetime, zone: tzinfo, fixed: TimeRange | None) -> None:
     # The address holds what the choice shows, so the choice shows the ranges' short names.
     st.segmented_control(
         "Time range",
@@ -78,13 +86,22 @@ def _offer(now: datetime, zone: tzinfo) -> None:
         on_change=_end_now,
         help="Or drag over a chart to zoom all charts of the page; a double click ends that.",
     )
-    for key, moment in ((_FIRST, now - timedelta(hours=1)), (_LAST, now)):
+    ends = (now - timedelta(hours=1), now)
+    if fixed is not None and fixed.end is not None:
+        ends = (fixed.end - fixed.length, fixed.end)
+    shown = fixed.key if fixed else None
+    if shown != st.session_state.get(_FILLED_FOR):
+        st.session_state.update({_FILLED_FOR: shown, _FIRST: None, _LAST: None})
+    for key, moment in zip((_FIRST, _LAST), ends, strict=True):
         # A field that was emptied is filled again: without both ends nothing could be shown. Set in
         # each run: a browser forgets what it was told while the fields were not in sight.
         st.session_state[key] = st.session_state.get(key) or _local(moment, zone)
-    # A dash, read by people.
+    # Dashes, read by people.
+    said = "From – to"  # noqa: RUF001
+    if fixed is not None:
+        said = " – ".join(clock(end, zone, now=now) for end in ends)  # noqa: RUF001
     with st.popover(
-        "From – to",  # noqa: RUF001
+        said,
         icon=":material/date_range:",
         width="stretch",
         key=_IS_OPEN,
@@ -102,9 +119,8 @@ def _asked() -> str:
     Pages that were opened without either keep what was chosen last.
     """
     kept, text, key = st.session_state, st.query_params.get(BETWEEN), st.query_params.get(RANGE)
-    # Set in each run, so that the browser is told in each: what one run sends is thrown away where
-    # the next begins before it arrived, and the browser would show, and choose, nothing.
-    kept[RANGE] = key if key in RANGES else kept.get(RANGE) or DEFAULT_RANGE
+    last = kept.get(RANGE) or kept.get(_ENDING_NOW) or DEFAULT_RANGE
+    kept[_ENDING_NOW] = key if key in RANGES else last
     if text or key or BETWEEN not in kept:
         kept[BETWEEN] = text or ""
     return str(kept[BETWEEN])
@@ -121,9 +137,9 @@ def show(start: datetime, end: datetime) -> None:
 
 
 def _end_now() -> None:
-    if st.session_state[RANGE] is not None:
-        # At once: each change of the address is an entry of the history.
-        st.query_params.update({RANGE: st.session_state[RANGE], BETWEEN: ""})
+    chosen = st.session_state[RANGE] or st.session_state[_ENDING_NOW]
+    # At once: each change of the address is an entry of the history.
+    st.query_params.update({RANGE: chosen, BETWEEN: ""})
 
 
 def _show_chosen(zone: tzinfo) -> None:

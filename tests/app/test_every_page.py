@@ -46,7 +46,7 @@ def test_lines_in_tables_leave_out_what_was_generated(
         max(
             (
                 0 if line is None else len(line)
-                for line in open_page(of, "groups", range="6h").dataframe[0].value["trend"]
+                for line in open_page(of, "groups", range="24h").dataframe[0].value["trend"]
             ),
             default=0,
         )

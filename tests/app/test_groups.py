@@ -17,7 +17,7 @@ from deltalake import write_deltalake
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block
 
-from app.style.charts.colours import colours_of
+from app.style.charts.colours import colour_of
 from app.style.theme import LIGHT
 from config.load import load
 from lake.schemas.tables import (
@@ -84,7 +84,7 @@ def test_a_group_has_the_same_colour_on_its_page_as_beside_others(
     open_page: Open, filled: Path
 ) -> None:
     test = open_page(filled, "group", group="payments")
-    own = colours_of(["payments"], LIGHT)["payments"]
+    own = colour_of("payments", LIGHT)
     for key, name in (("group-lag", "lag"), ("group-time-lag", "time lag")):
         (line,) = (one for one in figure(test, key)["data"] if one["name"] == name)
         assert line["line"]["color"] == own

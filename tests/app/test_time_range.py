@@ -93,6 +93,35 @@ def test_a_fixed_range_of_the_address_is_taken_by_charts_and_kept_by_links(
     assert test.session_state["_view"].address == {"cluster": CLUSTER, "between": between}
 
 
+def test_a_fixed_range_stands_in_its_button_and_no_other_is_chosen(
+    open_page: Open, filled: Path
+) -> None:
+    ends = [NOW - timedelta(hours=3), NOW - timedelta(hours=2)]
+    between = "/".join(f"{one:%Y-%m-%dT%H:%M:%SZ}" for one in ends)
+    test = open_page(filled, "health", range="6h")
+    assert test.segmented_control(key="range").value == "6h"
+
+    def popover() -> str:
+        (label,) = [
+            one.proto.popover.label
+            for one in test.get("popover")
+            if one.proto.popover.icon.endswith("date_range:")
+        ]
+        return str(label)
+
+    assert popover() == "From – to"  # noqa: RUF001
+    test.query_params = {"between": between}
+    calm(test.run())
+    assert test.segmented_control(key="range").value is None
+    assert popover() == " – ".join(f"{one:%H:%M}" for one in ends)  # noqa: RUF001
+    assert test.session_state["range-first"] == ends[0].replace(tzinfo=None, second=0)
+    (back,) = [one for one in test.button if one.label == "Back to now"]
+    back.click().run()
+    calm(test)
+    assert test.segmented_control(key="range").value == "6h"
+    assert popover() == "From – to"  # noqa: RUF001
+
+
 @pytest.mark.parametrize("page", ["overview", "alerts"])
 @pytest.mark.parametrize(
     ("hours", "is_said"), [pytest.param((3, 2), True, id="over"), pytest.param((1, -1), False)]

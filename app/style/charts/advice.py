@@ -48,7 +48,7 @@ def load_chart(
     """Draw the busiest consumer's load at each useful number against what one can process."""
     made = plot(palette, height=HEIGHT, legend=False, legend_lines=1)
     colours = [
-        palette.series[0]
+        palette.first
         if one.consumers == proposed
         else palette.watch
         if one.consumers == current
@@ -84,7 +84,7 @@ def load_chart(
                 "y0": limit.low,
                 "y1": limit.high,
                 "line": {"width": 0},
-                "fillcolor": palette.series[1],
+                "fillcolor": palette.second,
                 "opacity": 0.25,
                 "layer": "below",
             }
@@ -112,7 +112,7 @@ def forecast_chart(
     put_time_ticks(made, axis, dates=True)
     put_ground(made, axis)
     times = axis.local_times(rows["window_start"] + _HOUR)
-    band = palette.series[0]
+    band = palette.first
     made.traces += [
         {
             "type": "scatter",
@@ -144,7 +144,7 @@ def forecast_chart(
                 "y": past["value"].to_list(),
                 "mode": "lines",
                 "name": "arrived",
-                "line": {"color": palette.series[1], "width": 1.8},
+                "line": {"color": palette.second, "width": 1.8},
                 "hovertemplate": "%{y:,.3~r}/s",
             }
         )
@@ -168,7 +168,7 @@ def skew_chart(
             "x": [name for name, _ in rates],
             "y": [rate for _, rate in rates],
             "marker": {
-                "color": [palette.watch if name in hot else palette.series[0] for name, _ in rates]
+                "color": [palette.watch if name in hot else palette.first for name, _ in rates]
             },
             "hovertemplate": "%{x}: %{y:,.3~r}/s<extra></extra>",
         }
@@ -195,7 +195,7 @@ def what_if_chart(
     for name, at, values, colour, dash in (
         ("measured", measured[0], measured[1], palette.text, "solid"),
         ("as it is", hours, now, palette.others, "dot"),
-        ("with the change", hours, changed, palette.series[0], "solid"),
+        ("with the change", hours, changed, palette.first, "solid"),
     ):
         if not at:
             continue

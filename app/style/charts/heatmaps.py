@@ -149,9 +149,9 @@ def bars(
     which has a legend.
     """
     made = plot(palette, height=height, legend=False, legend_lines=1)
-    colours: str | list[str] = palette.series[0]
+    colours: str | list[str] = palette.first
     if marked is not None:
-        colours = [palette.watch if hot else palette.series[0] for hot in frame[marked].to_list()]
+        colours = [palette.watch if hot else palette.first for hot in frame[marked].to_list()]
     made.traces.append(
         dict(
             type="bar",

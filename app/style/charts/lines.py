@@ -8,7 +8,7 @@ heatmap fills its step, and a bar is of its own begin and end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from math import inf
@@ -17,7 +17,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from app.style.charts.base import Axis, Plot, plain, plot, put_time_axis, top_and_others, with_gaps
-from app.style.charts.colours import colours_of
+from app.style.charts.colours import looks_of
 from app.style.charts.legend import put_legend
 from app.style.charts.marks import put_marks
 from app.style.format import duration, short
@@ -30,7 +30,7 @@ class Line:
 
     column: str
     name: str
-    colour: str | None = None  # its colour; None takes the next of the palette
+    colour: str | None = None  # its colour; None: it is of no name
     steps: bool = False
     dash: str = "solid"
 
@@ -85,7 +85,6 @@ def series_chart(
     palette: Palette,
     step_seconds: float,
     limit: int = 10,
-    coloured: Callable[[Sequence[str]], Mapping[str, str]] | None = None,
     log: bool = False,
     height: int = 190,
     legend_lines: int = 0,
@@ -101,7 +100,6 @@ def series_chart(
         palette: Colours.
         step_seconds: Distance of two points where none is missing.
         limit: Series drawn one by one.
-        coloured: Gives the names of these their colours; None: each has its own.
         log: Whether y is logarithmic.
         height: Of the plot, in pixels.
         legend_lines: See ``base.plot``.
@@ -111,20 +109,18 @@ def series_chart(
     rows, names = top_and_others(frame, by=by, value=value, limit=limit)
     made = plot(palette, height=height, legend_lines=legend_lines, log=log)
     rows = with_gaps(rows, step_seconds=step_seconds, values=(value,), by=by)
-    drawn = names[:limit]
-    colours = coloured(drawn) if coloured else colours_of(drawn, palette)
+    looks = looks_of(names[:limit], palette)
     for position, name in enumerate(names):
         one = rows.filter(pl.col(by) == name)
         is_rest = position == limit
-        colour = palette.others if is_rest else colours[name]
         _add_line(
             made,
             axis.local_ends(one["time"], 0 if of_moments else step_seconds),
             one[value].to_list(),
             name=name,
             letters=None if is_rest else _NAME_LETTERS,
-            colour=colour,
-            dash="dot" if is_rest else "solid",
+            colour=palette.others if is_rest else looks[name].colour,
+            dash="dot" if is_rest else looks[name].dash,
         )
     put_time_axis(made, axis)
     put_marks(made, axis, palette)
@@ -193,6 +189,7 @@ def columns_chart(
             dash=dash,
         )
     rows = with_gaps(frame, step_seconds=step_seconds, values=columns)
+    plain_colours = (palette.first, palette.second)
     times = axis.local_ends(rows["time"], 0 if of_moments else step_seconds)
     for position, line in enumerate(lines):
         _add_line(
@@ -203,7 +200,7 @@ def columns_chart(
             else rows[line.column].to_list(),
             words=[duration(value) for value in rows[line.column].to_list()] if durations else None,
             name=line.name,
-            colour=line.colour or palette.series[position % len(palette.series)],
+            colour=line.colour or plain_colours[position % len(plain_colours)],
             dash=line.dash,
             steps=line.steps,
         )

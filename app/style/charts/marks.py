@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from textwrap import wrap
 
 from app.style.charts.base import Axis, ChartEvent, Plot, plain
 from app.style.columns import text_pixels
@@ -19,13 +20,17 @@ _GAP_PIXELS = 6
 STRIP_PIXELS = 18
 """The height of the strip."""
 _MOST_OF_PLOT = 0.4
-_LABEL_LENGTH = 26
+_LABEL_LENGTH = 40
+"""A longer text is told on hover alone: cut, it would lack what it says."""
+_NEAR_PIXELS = 60
+"""Marks without words that are nearer to each other are one, and say how many they are."""
 _NAMED_FIRST = ("act", "main", "quiet")
 _IS = re.compile(r"(^| )is ")
 """``broker 2 missing`` says what ``broker 2 is missing`` does."""
-_OF_BROKER = re.compile(r"broker \S+ (missing|back)")
-"""Where there is no room for more, what became of a broker."""
-_HOVER_LENGTH = 110
+_OF_BROKER = re.compile(r"broker (\S+ (?:missing|back))")
+"""Where there is no room for more, what became of which broker."""
+_HOVER_LENGTH, _HOVER_PIECES = 110, 3
+"""Of a line, and how many an event has at most."""
 _HOVER_LINES = 8
 _SEEN_THROUGH = 0.6
 """Of the line from a mark to the axis, which lies below the curves."""
@@ -55,8 +60,9 @@ class Mark:
 def marks(axis: Axis) -> list[Mark]:
     """Return the marks of the axis' events in order of time: none covers another or the edge.
 
-    Those whose signs would cover each other are one. What is worst has words first, over the signs
-    of what is less, then all that have room for theirs.
+    Those whose signs would cover each other are one, and so are those near each other that have no
+    room for words. What is worst has words first, over the signs of what is less, then all that
+    have room for theirs. Words are whole or not there.
     """
     shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
     found: list[Mark] = []
@@ -65,10 +71,32 @@ def marks(axis: Axis) -> list[Mark]:
         while len(found) > 1 and found[-2].span[1] > found[-1].span[0]:
             last, before = found.pop(), found.pop()
             found.append(_mark([*before.events, *last.events], axis))
+    return _named(_joined(_named(found, axis), axis), axis)
+
+
+def _named(found: list[Mark], axis: Axis) -> list[Mark]:
+    """Return marks with words where there is room for them."""
     for mark in sorted(found, key=lambda one: _rank(one.first)):
-        if mark in found:  # the words of another may stand over it
+        if mark in found and not mark.text:  # the words of another may stand over it
             found = _with_words(found, mark, axis)
     return found
+
+
+def _joined(found: Sequence[Mark], axis: Axis) -> list[Mark]:
+    """Return marks of which those without words are one with such a one near them."""
+    joined: list[Mark] = []
+    for mark in found:
+        before = joined[-1] if joined else None
+        if (
+            before is not None
+            and not (before.text or mark.text)
+            and mark.span[0] - before.span[1] < _NEAR_PIXELS
+        ):
+            both = _mark([*before.events, *mark.events], axis)
+            joined[-1] = replace(both, lines=[*before.lines, *mark.lines])
+        else:
+            joined.append(mark)
+    return joined
 
 
 def _mark(events: Sequence[ChartEvent], axis: Axis) -> Mark:
@@ -80,7 +108,7 @@ def _mark(events: Sequence[ChartEvent], axis: Axis) -> Mark:
 
 def _with_words(found: list[Mark], mark: Mark, axis: Axis) -> list[Mark]:
     """Return marks of which one has its words where these have room, over as few as can be."""
-    for text in _texts(mark.first):
+    for text in _texts(mark):
         free = []
         for words in _beside(mark, text):
             below = [one for one in found if one is not mark and _overlap(one.span, words.span)]
@@ -94,11 +122,14 @@ def _with_words(found: list[Mark], mark: Mark, axis: Axis) -> list[Mark]:
     return found
 
 
-def _texts(event: ChartEvent) -> Sequence[str]:
-    """Return what an event may be called, in few letters: all of it is told on hover."""
-    text = _IS.sub(" ", event.text.removeprefix("Alert: "), count=1).strip()
+def _texts(mark: Mark) -> Sequence[str]:
+    """Return what a mark may be called, the longest first: all of it is told on hover."""
+    text = _IS.sub(" ", mark.first.text.removeprefix("Alert: "), count=1).strip()
     of_broker = _OF_BROKER.fullmatch(text)
-    return (_cut(text, _LABEL_LENGTH), *(of_broker.groups() if of_broker else ()))
+    of_first = (text, *(of_broker.groups() if of_broker else ()))
+    of_all = (f"{len(mark.events)} changes",) if len(mark.events) > 1 else ()
+    texts = of_all if of_all and mark.first.kind == "quiet" else (*of_first, *of_all)
+    return [one for one in texts if len(one) <= _LABEL_LENGTH]
 
 
 def _beside(mark: Mark, text: str) -> tuple[Mark, Mark]:
@@ -129,6 +160,9 @@ def put_marks(made: Plot, axis: Axis, palette: Palette) -> None:
         return
     top = 1 - min(STRIP_PIXELS / made.height, _MOST_OF_PLOT)
     made.y["domain"] = [0, top]
+    for shape in made.shapes:
+        if shape.get("yref") == "paper":  # no line of another strikes words through
+            shape["y1"] = min(shape["y1"], top)
     put_lines(made, axis, palette, top=top)
     for mark in found:
         near_edge = _from_edge(mark, axis)
@@ -141,6 +175,7 @@ def put_marks(made: Plot, axis: Axis, palette: Palette) -> None:
                 "xanchor": "right" if mark.is_left else "left",
                 "xshift": near_edge if mark.is_left else -near_edge,
                 "font": {"size": _FONT_PIXELS, "color": _colour(mark.first, palette)},
+                "bgcolor": palette.ground,
             }
         )
 
@@ -188,15 +223,13 @@ def _colour(event: ChartEvent, palette: Palette) -> str:
 def _hover(together: Sequence[ChartEvent], axis: Axis) -> str:
     clock = "%H:%M:%S" if axis.end - axis.start <= timedelta(days=1) else "%-d %b %H:%M"
     lines = [
-        f"{axis.local(event.at):{clock}} "
-        + plain(
-            _cut(f"{event.text}: {event.detail}" if event.detail else event.text, _HOVER_LENGTH)
-        )
-        for event in together[:_HOVER_LINES]
+        f"{axis.local(event.at):{clock}} {_wrapped(event)}" for event in together[:_HOVER_LINES]
     ]
     more = len(together) - _HOVER_LINES
     return "<br>".join([*lines, *([f"and {more} more"] if more > 0 else [])])
 
 
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+def _wrapped(event: ChartEvent) -> str:
+    text = f"{event.text}: {event.detail}" if event.detail else event.text
+    pieces = wrap(text, _HOVER_LENGTH, max_lines=_HOVER_PIECES, placeholder=" …")
+    return "<br>".join(map(plain, pieces))

@@ -59,7 +59,7 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
     colours = {
         "critical": (URGENT.label, palette.act, ""),
         "warning": (WATCH.label, palette.watch, "/"),
-        "info": ("i note", palette.series[0], "."),
+        "info": ("i note", palette.first, "."),
         "pending": ("○ pending", palette.quiet, "-"),
     }
     drawn = _placed(alerts.filter(pl.col("what").is_in(names)), axis)

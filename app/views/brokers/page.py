@@ -89,7 +89,7 @@ if brokers["replicas"].count():
                 brokers,
                 label="name",
                 parts={"leaders": "leaders", "followers": "followers"},
-                colours=[view.palette.series[0], view.palette.others],
+                colours=[view.palette.first, view.palette.others],
                 palette=view.palette,
             ),
             key="brokers-leaders",

@@ -9,7 +9,7 @@ from app.data import history_queries, present, queries
 from app.data.context import current
 from app.style.charts.lines import series_chart
 from app.style.format import BRIEFLY, age, count, escape, exact
-from app.ui import components, line_colours, routes, tables
+from app.ui import components, routes, tables
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.connect import view_model
@@ -245,7 +245,6 @@ if slowest_groups := view_model.groups_of_sinks(connectors, groups, NAMED_SINKS)
                 palette=view.palette,
                 step_seconds=history.step_seconds,
                 limit=NAMED_SINKS,
-                coloured=line_colours.of(view),
                 height=150,
                 log=log,
             ),

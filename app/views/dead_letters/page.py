@@ -5,12 +5,12 @@ import streamlit as st
 from app.data import history_queries, present, queries
 from app.data.context import current
 from app.style import columns
+from app.style.charts.colours import colour_of
 from app.style.charts.lines import Line, columns_chart, series_chart
 from app.style.format import count, duration, escape, exact, per_minute, share, thin
 from app.ui import (
     components,
     dead_letter_sources,
-    line_colours,
     routes,
     tables,
 )
@@ -199,7 +199,7 @@ with components.guarded():
                     Line(
                         column="arrival_per_minute",
                         name="arriving",
-                        colour=line_colours.of(view)([row["name"]])[row["name"]],
+                        colour=colour_of(row["name"], view.palette),
                     )
                 ],
                 axis=axis,

@@ -13,10 +13,11 @@ from app.data.context import View
 from app.data.history import GROUP as GROUP_MEASURES
 from app.data.history import History
 from app.style.charts.base import Axis
+from app.style.charts.colours import colour_of
 from app.style.charts.heatmaps import heat_unit, heatmap
 from app.style.charts.lines import Ghost, Line, columns_chart
 from app.style.format import duration
-from app.ui import components, line_colours, seasons
+from app.ui import components, seasons
 from app.ui.advice import forecast
 from app.ui.time_axis import end_of, note_of
 from app.views.group import view_model
@@ -187,7 +188,7 @@ class Charts:
         return 90 if self.view.is_phone else 140
 
     def _line(self, column: str, name: str) -> Line:
-        own = line_colours.of(self.view)([self.group])[self.group]
+        own = colour_of(self.group, self.view.palette)
         return Line(column=column, name=name, colour=own)
 
     def _ghost(self, column: str) -> Ghost | None:

@@ -13,6 +13,7 @@ from app.data import alert_store, history_queries, present, queries, sampled
 from app.data.context import current
 from app.data.history import History
 from app.style.charts.base import Axis
+from app.style.charts.colours import looks_of
 from app.style.charts.lines import Line, columns_chart, duration_unit
 from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.columns import room_left
@@ -21,7 +22,6 @@ from app.ui import (
     alert_forms,
     components,
     incident_list,
-    line_colours,
     losses,
     open_incidents,
     partition_risk,
@@ -189,7 +189,7 @@ if late is not None:
         "its cause is a broker or the cluster, of those that follow from it.",
     ):
         if late.names:
-            colours = line_colours.of(view)(late.names)
+            looks = looks_of(late.names, view.palette)
             kept = {}
             with components.guarded():
                 kept = kept_by_topic(present.rows(place, TOPIC_STATUS))
@@ -201,7 +201,12 @@ if late is not None:
                 columns_chart(
                     late.frame,
                     [
-                        Line(column=str(number), name=name, colour=colours[name])
+                        Line(
+                            column=str(number),
+                            name=name,
+                            colour=looks[name].colour,
+                            dash=looks[name].dash,
+                        )
                         for number, name in enumerate(late.names)
                     ],
                     axis=marked(history),

@@ -17,7 +17,6 @@ from app.style.format import count, duration, escape, exact, per_minute, rate, s
 from app.ui import (
     components,
     incident_list,
-    line_colours,
     losses,
     open_incidents,
     present_incidents,
@@ -219,7 +218,6 @@ with components.guarded():
             palette=view.palette,
             step_seconds=past.step_seconds,
             limit=NAMED_SERIES,
-            coloured=line_colours.of(view),
             legend_lines=_LEGEND_LINES,
             height=150,
             log=log,

@@ -12,7 +12,7 @@ from app.data import alert_store, present, queries, queue_history
 from app.data.context import current
 from app.style.charts.lines import series_chart
 from app.style.format import age, count, escape, exact, rate
-from app.ui import components, line_colours, tables
+from app.ui import components, tables
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.queues import view_model
@@ -189,7 +189,6 @@ if deepest := view_model.deepest(rows, NAMED_SERIES):
                     palette=view.palette,
                     step_seconds=history.step_seconds,
                     limit=NAMED_SERIES,
-                    coloured=line_colours.of(view),
                     log=log,
                     height=160,
                 ),

@@ -10,12 +10,12 @@ from alerting.status.model import Status
 from app.data import history_queries, present, queries, recent_samples, schema_registry
 from app.data.context import current
 from app.data.history import TOPIC
+from app.style.charts.colours import colour_of
 from app.style.charts.heatmaps import bars
 from app.style.charts.lines import Line, columns_chart
 from app.style.format import BRIEFLY, count, duration, escape, exact, rate, share, short, size, thin
 from app.ui import (
     components,
-    line_colours,
     open_alerts,
     routes,
     seasons,
@@ -145,7 +145,7 @@ with components.guarded():
                     Line(
                         column="arrival_per_second",
                         name="arriving",
-                        colour=line_colours.of(view)([topic])[topic],
+                        colour=colour_of(topic, view.palette),
                     )
                 ],
                 axis=axis,

@@ -10,7 +10,6 @@ from app.style.charts.lines import series_chart
 from app.style.format import count, escape, rate, share
 from app.ui import (
     components,
-    line_colours,
     routes,
     tables,
     topic_list,
@@ -177,7 +176,6 @@ if history is not None:
                 palette=view.palette,
                 step_seconds=history.step_seconds,
                 limit=NAMED_SERIES,
-                coloured=line_colours.of(view),
                 log=log,
                 height=110 if view.is_phone else 230,
             ),

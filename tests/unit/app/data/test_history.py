@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from app.data.history import GROUP, History, fine_step, in_steps, merge
-from app.data.time_range import DEFAULT_RANGE, POINT_BUDGET, RANGES
+from app.data.history import GROUP, History, fine_step, in_steps, merge, observed
+from app.data.time_range import DEFAULT_RANGE, POINT_BUDGET, RANGES, between
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
 NAMES = [measure.name for measure in GROUP]
@@ -105,22 +105,29 @@ def test_samples_that_reach_back_as_far_are_finer_than_the_history() -> None:
 
 
 def test_generated_history_is_shown_in_long_ranges_and_says_so() -> None:
-    found = merged(gold(7, 8, 1, generated=2), samples(s185=4), key="6h")
-    assert found.frame["lag"].to_list() == [7, 8, 1, 4]
+    found = merged(gold(7, 8, 1, generated=2), samples(s185=4), key="24h")
+    assert found.frame["lag"].to_list() == [8, 4], "in steps of three minutes"
     assert found.generated_until == START + timedelta(seconds=120)
-    assert found.measured["lag"].to_list() == [1, 4]
+    assert found.measured["lag"].to_list() == [4]
 
 
-def test_the_last_hour_is_what_was_measured() -> None:
-    found = merged(gold(7, 8, 1, generated=2), samples(s130=4, s150=6))
-    assert found.frame["lag"].to_list() == found.measured["lag"].to_list() == [4, 6]
-    assert found.generated_until is None
+@pytest.mark.parametrize("key", ["1h", "6h"])
+def test_a_short_range_begins_where_measuring_did(key: str) -> None:
+    past = gold(7, 8, 1, generated=2)
+    for raw, shown in ((samples(s130=4, s150=6), [4, 6]), (samples(), [1])):
+        found = merged(past, raw, key=key)
+        assert found.frame["lag"].to_list() == found.measured["lag"].to_list() == shown
+        assert found.generated_until is None
+    of_evaluations = merged(past, samples(), key=key, course=samples(s185=3, s190=2))
+    assert of_evaluations.first == START + timedelta(seconds=120)
+    assert merged(gold(7, 8, generated=2), samples(), key=key).frame.is_empty()
 
 
-def test_without_samples_even_the_last_hour_may_be_generated() -> None:
-    found = merged(gold(7, 8, generated=2), samples())
-    assert found.frame["lag"].to_list() == [7, 8]
-    assert found.generated_until is not None
+def test_a_short_range_of_the_past_shows_generated_history_where_nothing_was_measured() -> None:
+    end = START + timedelta(seconds=120)
+    chosen = between(START, end, end + timedelta(days=1), None)
+    assert observed(gold(7, 8, generated=2), chosen).height == 2
+    assert observed(gold(7, 8, generated=1), chosen)["lag_max"].to_list() == [8]
 
 
 def test_samples_after_the_last_window_are_added_by_the_minute() -> None:

@@ -53,7 +53,7 @@ def gold(first: float, last: float, *, generated: bool | None = None) -> pl.Data
         pytest.param("1h", gold(6, 1), False, id="has begun a while ago"),
         pytest.param("1h", gold(60, 1).clear(), True, id="none"),
         pytest.param("1h", gold(60, 1, generated=True), True, id="generated only"),
-        pytest.param("6h", gold(300, 1, generated=True), False, id="generated, a longer range"),
+        pytest.param("24h", gold(1200, 1, generated=True), False, id="generated, a longer range"),
         pytest.param("7d", gold(9000, 50), False, id="by the hour"),
     ],
 )

@@ -133,13 +133,14 @@ def test_a_sum_of_others_says_of_how_many_it_lacks_values() -> None:
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 def test_lines_and_heat_have_no_colour_of_a_severity(palette: Palette) -> None:
-    """Each is at least 25 away in CIELAB, where 2 can just be told apart."""
+    """In CIELAB, where 2 can just be told apart: 25 away at least, and lines 30 from each other."""
     severities = {palette.act, palette.watch}
-    for one in (*palette.series, palette.heat[-1][1]):
+    lines = (*palette.series, palette.first, palette.second, palette.others)
+    for one in (*lines, palette.heat[-1][1]):
         assert all(dist(lab(one), lab(other)) >= 25 for other in severities), one
     assert dist(*map(lab, severities)) >= 25
-    pairs = combinations(map(lab, palette.series), 2)
-    assert min(dist(one, other) for one, other in pairs) >= 20
+    pairs = combinations(map(lab, lines), 2)
+    assert min(dist(one, other) for one, other in pairs) >= 30
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,8 @@ def test_lines_and_heat_have_no_colour_of_a_severity(palette: Palette) -> None:
 )
 def test_lines_and_words_stand_out_from_the_ground(palette: Palette, ground: str) -> None:
     """As WCAG 2.2 asks for: 3 to 1 of what is drawn (1.4.11), 4.5 to 1 of words (1.4.3)."""
-    drawn = (*palette.series, palette.others, palette.watch, palette.act)
+    meant = (palette.first, palette.second, palette.others, palette.watch, palette.act)
+    drawn = (*palette.series, *meant)
     assert min(contrast(one, ground) for one in drawn) >= 3
     assert min(contrast(one, ground) for one in (palette.quiet, palette.text)) >= 4.5
 

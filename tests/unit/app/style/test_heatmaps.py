@@ -71,5 +71,5 @@ def test_bars_mark_what_is_hot_and_show_an_even_share() -> None:
         even=5.0,
         marked="hot",
     )
-    assert list(made.data[0].marker.color) == [LIGHT.series[0], LIGHT.watch]
+    assert list(made.data[0].marker.color) == [LIGHT.first, LIGHT.watch]
     assert made.layout.shapes[0].y0 == 5.0

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.style.charts.base import Axis, ChartEvent, plot
+from app.style.charts.base import Axis, ChartEvent, plot, put_ground
 from app.style.charts.marks import Mark, marks, put_marks
 from app.style.theme import DARK
 
@@ -51,7 +51,7 @@ def test_a_loss_has_words_before_a_broker_and_that_before_others() -> None:
     lost = event(58, "orders lost messages", is_act=True)
     assert said(marked(replace(AXIS, pixels=200), event(2, "a" * 20), back, lost)) == [
         "",
-        "back",
+        "2 back",
         "<orders lost messages",
     ]
 
@@ -60,10 +60,10 @@ def test_a_loss_has_words_before_a_broker_and_that_before_others() -> None:
     ("pixels", "texts"),
     [
         pytest.param(
-            540, ["rebalance", "<broker 2 missing", "<back", "stopped", "rebalance"], id="wide"
+            640, ["rebalance", "<broker 2 missing", "<2 back", "stopped", "rebalance"], id="wide"
         ),
         pytest.param(275, ["", "<broker 2 missing", "stopped"], id="over a rebalance"),
-        pytest.param(155, ["", "<missing", "stopped"], id="a phone"),
+        pytest.param(155, ["", "<2 missing", "stopped"], id="a phone"),
     ],
 )
 def test_what_explains_a_fault_is_named_whatever_else_is_near(
@@ -139,9 +139,35 @@ def test_a_crowd_is_told_in_a_few_lines() -> None:
     assert (len(lines), lines[-1]) == (9, "and 3 more")
 
 
-def test_a_mark_without_room_for_words_tells_on_hover_what_it_is() -> None:
+def test_a_label_is_whole_or_not_there_and_hover_says_all_of_it() -> None:
+    text = "leaders moved: broker 3 → brokers 1 and 2"
+    for pixels in (700, 220, 100):
+        made = plot(DARK, height=120)
+        put_marks(made, replace(AXIS, events=(event(30, text[:38]),), pixels=pixels), DARK)
+        (note,) = made.notes
+        assert note["text"] in (f"▼ {text[:38]}", f"{text[:38]} ▼", "▼")
+        assert (note["text"] == "▼") == (pixels < 500)
+        assert text[:38] in note["hovertext"]
+    made = plot(DARK, height=120)
+    put_marks(made, replace(AXIS, events=(event(30, "b", detail="word " * 40),)), DARK)
+    assert made.notes[0]["hovertext"].count("word") == 40
+
+
+def test_marks_near_each_other_without_room_for_words_are_one_that_counts_them() -> None:
     made = plot(DARK, height=120)
     events = tuple(event(20 + 5 * number, f"e{number}" * 9) for number in range(3))
     put_marks(made, replace(AXIS, events=events, pixels=200), DARK)
-    assert [note["text"] for note in made.notes] == ["▼"] * 3
-    assert all(one.text in note["hovertext"] for one, note in zip(events, made.notes, strict=True))
+    (note,) = made.notes
+    assert note["text"] == "▼ 3 changes"
+    assert all(one.text in note["hovertext"] for one in events)
+    assert [shape["x0"].minute for shape in made.shapes] == [20, 25, 30], "each has its line"
+
+
+def test_no_line_of_the_ground_strikes_a_label_through() -> None:
+    made = plot(DARK, height=120)
+    axis = replace(AXIS, events=(event(30),), generated_until=START + timedelta(minutes=31))
+    put_ground(made, axis)
+    put_marks(made, axis, DARK)
+    assert len(made.shapes) == 3
+    assert all(shape["y1"] == made.y["domain"][1] < 1 for shape in made.shapes)
+    assert made.notes[0]["bgcolor"] == DARK.ground
