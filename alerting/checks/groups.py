@@ -278,7 +278,7 @@ def _of_lag(
     sources=(GROUPS, GROUP_OFFSETS),
 )
 def idle_consumers(given: CheckInput) -> Iterable[CheckResult]:
-    """Return the groups that have more members than partitions: some of them hold none.
+    """Return the groups that have members without a partition.
 
     Before a rebalance has assigned partitions nobody knows which members will have none.
     """
@@ -287,17 +287,21 @@ def idle_consumers(given: CheckInput) -> Iterable[CheckResult]:
         members, idle = row.get("members"), row.get("idle_members")
         if members is None or idle is None or _is_assigning(row.get("state"), members, idle):
             yield CheckResult(labels=_labels(key), value=None)
-        elif idle and members > len(found.partitions):
+        elif idle:
+            is_more = members > len(found.partitions)
             shared = plural(len(found.partitions), "partition")
             yield CheckResult(
                 labels=_labels(key),
                 value=float(idle),
                 what=f"{key.group} has {plural(idle, 'idle consumer')}",
                 detail=f"{plural(members, 'member')} share {shared}.",
-                cause="There are more consumers than partitions.",
+                cause="There are more consumers than partitions." if is_more else _UNEVEN,
                 step=f"Run {members - idle} instead of {members}.",
                 page="group",
             )
+
+
+_UNEVEN = "The group's assignor gives some members no partition, as range does over several topics."
 
 
 def _is_assigning(state: str | None, members: int, idle: int) -> bool:

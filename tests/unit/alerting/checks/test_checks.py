@@ -351,15 +351,18 @@ def test_consumers_are_idle_where_there_are_more_than_partitions_once_these_are_
     assert all(one.value is not None for one in found) is is_known
 
 
-def test_fewer_consumers_than_partitions_are_not_idle() -> None:
+def test_an_assignor_may_leave_some_of_few_consumers_without_a_partition() -> None:
     frames = world(Case(true={GROUPS: always(members=3, idle_members=1)}), TRUE_UNTIL)
     given = CheckInput(frames=frames, classify=classified)
     wide = {
         key: replace(one, partitions=[*one.partitions] * 3) for key, one in given.statuses.items()
     }
-    assert list(CHECKS["idle_consumers"].evaluate(given))
-    found = CheckInput(frames=frames, classify=lambda frames: wide)
-    assert not list(CHECKS["idle_consumers"].evaluate(found))
+    (many,) = CHECKS["idle_consumers"].evaluate(given)
+    assert many.cause == "There are more consumers than partitions."
+    few = CheckInput(frames=frames, classify=lambda frames: wide)
+    (found,) = CHECKS["idle_consumers"].evaluate(few)
+    assert (found.value, found.detail) == (1.0, "3 members share 3 partitions.")
+    assert found.cause.startswith("The group's assignor gives some members no partition")
 
 
 def test_what_loses_data_has_no_deadline_to_come() -> None:
