@@ -263,6 +263,38 @@ def test_what_has_the_focus_of_keys_has_a_ring_and_the_page_has_none(watched: Wa
     watched.check()
 
 
+def test_words_of_a_mark_that_lie_over_the_edge_in_a_zoom_give_way(watched: Watched) -> None:
+    charts = """[...document.querySelectorAll('.js-plotly-plot')]
+        .filter((one) => one.layout?.meta === 'page axis' && one.layout.annotations?.length)"""
+    words = f"() => {charts}.map((one) => one.layout.annotations.map((note) => note.text))"
+    watched.go("/group?group=payments&paused=true")
+    eventually(lambda: watched.page.evaluate(words), what="marks")
+    before = watched.page.evaluate(words)
+    assert any(text != "▼" for one in before for text in one)
+    # A chart listens half a second after it was drawn, at the latest.
+    watched.page.wait_for_timeout(700)
+    # The last mark with words to its right: it becomes the end of the axis.
+    zoom = f"""() => {{
+        const chart = {charts}[0];
+        const note = chart.layout.annotations.findLast(
+            (one) => one.text.length > 1 && one.xanchor === "left");
+        const at = Date.parse(`${{note.x}}Z`);
+        const text = (time) => new Date(time).toISOString().slice(0, 23);
+        window.Plotly.relayout(chart, {{"xaxis.range": [text(at - 600000), text(at + 6000)]}});
+        return chart.layout.annotations.indexOf(note);
+    }}"""
+    named = watched.page.evaluate(zoom)
+    eventually(
+        lambda: all(one[named] == "▼" for one in watched.page.evaluate(words)),
+        what="a sign alone in all charts",
+    )
+    watched.page.evaluate(
+        f"() => {{ window.Plotly.relayout({charts}[0], {{'xaxis.autorange': true}}); }}"
+    )
+    eventually(lambda: watched.page.evaluate(words) == before, what="the words again")
+    watched.check()
+
+
 def test_a_zoom_moves_every_chart_and_becomes_the_range(watched: Watched) -> None:
     shown = """() => [...document.querySelectorAll('.js-plotly-plot')]
         .filter((one) => one.layout?.meta === 'page axis')

@@ -21,6 +21,37 @@ const isSeen = (chart) => {
   return bottom > 0 && top < window.innerHeight;
 };
 
+// The server gave marks words where they have room on the whole axis. On a part of it they may lie
+// over the ticks: there a mark is its sign alone, and tells on hover what it is.
+const SIGN = "▼";
+const LOOK = ["text", "xanchor", "xshift"];
+const fitMarks = async (chart) => {
+  const { l, w } = chart._fullLayout._size;
+  const left = chart.getBoundingClientRect().left + l;
+  const words = (chart._ev.words ??= {});
+  const change = {};
+  for (const shown of chart.querySelectorAll(".annotation")) {
+    const index = shown.dataset.index;
+    const note = chart.layout.annotations?.[index];
+    const { left: from, right: to } = shown.getBoundingClientRect();
+    if (!note || note.text === SIGN || (from >= left - 8 && to <= left + w + 14)) continue;
+    words[index] = LOOK.map((key) => note[key]);
+    [SIGN, "center", 0].forEach((value, place) => {
+      change[`annotations[${index}].${LOOK[place]}`] = value;
+    });
+  }
+  if (Object.keys(change).length) await window.Plotly?.relayout(chart, change);
+};
+const nameMarks = (chart) => {
+  const change = {};
+  for (const [index, look] of Object.entries(chart._ev.words ?? {}))
+    look.forEach((value, place) => {
+      change[`annotations[${index}].${LOOK[place]}`] = value;
+    });
+  chart._ev.words = {};
+  return change;
+};
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const button = parentElement.querySelector("button");
   const state = (parentElement.zoomed ??= { span: null, moving: false });
@@ -39,8 +70,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
     state.moving = true;
     try {
       const wanted = all ? { "xaxis.autorange": true } : { "xaxis.range": [...span] };
-      const others = charts().filter((one) => one !== chart);
-      await Promise.all(others.map((one) => window.Plotly?.relayout(one, wanted)));
+      const moved = charts().map((one) => {
+        const named = nameMarks(one);
+        const change = one === chart ? named : { ...wanted, ...named };
+        return Object.keys(change).length ? window.Plotly?.relayout(one, change) : null;
+      });
+      await Promise.all(moved);
+      if (!all) await Promise.all(charts().map(fitMarks));
     } finally {
       state.moving = false;
     }
@@ -62,7 +98,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (!state.span || state.moving || !isTimes) return;
     const shown = chart._fullLayout.xaxis.range.map((one) => Date.parse(one));
     if (state.span.every((one, place) => Math.abs(Date.parse(one) - shown[place]) < 1000)) return;
-    window.Plotly?.relayout(chart, { "xaxis.range": [...state.span] });
+    window.Plotly?.relayout(chart, { "xaxis.range": [...state.span] }).then(() => fitMarks(chart));
   };
   const listen = () => {
     for (const chart of charts()) {
@@ -72,7 +108,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
       chart.on("plotly_relayout", (change) => state.zoomed(chart, change));
       chart.on("plotly_hover", (found) => state.pointed(chart, milliseconds(found.xvals?.[0])));
       chart.on("plotly_unhover", () => state.pointed(chart, null));
-      chart.on("plotly_react", () => state.drawn(chart));
+      chart.on("plotly_react", () => {
+        chart._ev.words = {};
+        state.drawn(chart);
+      });
       state.drawn(chart);
     }
   };
