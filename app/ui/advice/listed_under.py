@@ -15,7 +15,9 @@ _OF_RETENTION = pl.col("kind").is_in(
     [AdviceKind.DATA_LOST.value, AdviceKind.RETENTION_DEADLINE.value]
 )
 
-_PARTITION = r"(?:-\d+)?"
+_PARTITION = re.compile(r"-\d+$")
+_MARKS = ".,:;()"
+"""What may stand around a name in a sentence."""
 
 
 def with_place(rows: pl.DataFrame) -> pl.DataFrame:
@@ -29,13 +31,17 @@ def with_place(rows: pl.DataFrame) -> pl.DataFrame:
     """
     own = pl.concat_str("subject_kind", "subject", separator=":")
     about = rows.filter(_OF_RETENTION).select("subject_kind", "subject", "reason")
-    groups = list(about.filter(pl.col("subject_kind") == Subject.GROUP)[:, 1:].iter_rows())
-    topics = list(about.filter(pl.col("subject_kind") == Subject.TOPIC)[:, 1:].iter_rows())
-    of_topic: dict[str, str] = {}
-    for topic, why in topics:
-        for group, said in groups:
-            if _names(said, topic, _PARTITION) and _names(why, group):
-                of_topic.setdefault(topic, group)
+    of_groups, of_topics = (
+        dict(about.filter(pl.col("subject_kind") == kind)[:, 1:].iter_rows())
+        for kind in (Subject.GROUP, Subject.TOPIC)
+    )
+    named = {group: _named(said) for group, said in of_groups.items()}
+    of_topic = {
+        topic: group
+        for topic, why in of_topics.items()
+        for group in sorted(_named(why) & named.keys(), reverse=True)
+        if topic in named[group]
+    }
     is_folded = (
         _OF_RETENTION
         & (pl.col("subject_kind") == Subject.TOPIC)
@@ -46,7 +52,7 @@ def with_place(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(place.otherwise(own).alias(UNDER))
 
 
-def _names(text: str, name: str, partition: str = "") -> bool:
-    """Return whether a text has a name, and not as a part of another one."""
-    found = rf"(?<![\w.-]){re.escape(name)}{partition}(?![\w-]|\.\w)"
-    return re.search(found, text) is not None
+def _named(text: str) -> set[str]:
+    """Return what may be a name in a sentence, that of a partition as its topic's, too."""
+    words = {word.strip(_MARKS) for word in text.split()}
+    return words | {_PARTITION.sub("", word) for word in words}

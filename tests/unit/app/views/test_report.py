@@ -160,7 +160,7 @@ def test_an_incident_lasted_in_the_week_until_its_cause_was_mended() -> None:
     late = alert("late", began=at, ended=at + 300)
     one = Incident(cause=cause, symptoms=(late,))
     (row,) = view_model.incident_part([one], START, END).rows.to_dicts()
-    assert (row["seconds"], row["ended"]) == (60.0, START + timedelta(seconds=90))
+    assert (row["seconds"], row["ended"]) == (60.0, START + timedelta(seconds=60))
     kept = replace(alert("w", began=at, ended=at + 90), untrue_since=at + 30)
     (row,) = view_model.incident_part([Incident(cause=kept)], START, END).rows.to_dicts()
     assert row["seconds"] == 30.0
