@@ -35,11 +35,11 @@ def with_place(rows: pl.DataFrame) -> pl.DataFrame:
         dict(about.filter(pl.col("subject_kind") == kind)[:, 1:].iter_rows())
         for kind in (Subject.GROUP, Subject.TOPIC)
     )
-    named = {group: _named(said) for group, said in of_groups.items()}
+    named = {group: _topics(_words(said)) for group, said in of_groups.items()}
     of_topic = {
         topic: group
         for topic, why in of_topics.items()
-        for group in sorted(_named(why) & named.keys(), reverse=True)
+        for group in sorted(_words(why) & named.keys(), reverse=True)
         if topic in named[group]
     }
     is_folded = (
@@ -52,7 +52,10 @@ def with_place(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(place.otherwise(own).alias(UNDER))
 
 
-def _named(text: str) -> set[str]:
-    """Return what may be a name in a sentence, that of a partition as its topic's, too."""
-    words = {word.strip(_MARKS) for word in text.split()}
+def _words(text: str) -> set[str]:
+    return {word.strip(_MARKS) for word in text.split()}
+
+
+def _topics(words: set[str]) -> set[str]:
+    """Return what may be a topic's name: a word, or that without the number of a partition."""
     return words | {_PARTITION.sub("", word) for word in words}
