@@ -264,8 +264,8 @@ def test_an_item_of_the_overview_leads_to_its_group_and_back(watched: Watched) -
     before = watched.entries()
     follow(watched, "archive stopped", "**/group?**")
     assert watched.query()["group"] == ["archive"]
-    watched.drawn()
-    assert watched.headline() == "archive"
+    # The address comes before the page.
+    eventually(lambda: watched.headline() == "archive", what="the group's page")
     assert watched.query()["range"] == ["6h"]
     assert watched.entries() == before + 1
     watched.page.go_back()
@@ -294,8 +294,8 @@ def test_a_click_on_a_name_in_a_table_opens_it(watched: Watched) -> None:
 
     eventually(clicked, what="group's address")
     assert watched.query()["group"] == ["archive"]
-    watched.drawn()
-    assert watched.headline() == "archive"
+    # The address comes before the page.
+    eventually(lambda: watched.headline() == "archive", what="the group's page")
     assert watched.query()["range"] == ["6h"]
     assert watched.entries() == before + 1
     watched.page.go_back()
