@@ -30,7 +30,6 @@ from lake.schemas.tables import (
     CONNECTORS,
     DEAD_LETTERS,
     GROUP_OFFSETS,
-    GROUPS,
     LOG_DIRECTORIES,
     PARTITIONS,
     QUORUM,
@@ -45,13 +44,11 @@ from tests.unit.alerting.checks.check_world import (
     TRUE_UNTIL,
     Case,
     Row,
-    RowAt,
     always,
     at,
-    collections,
     frame,
-    table_rows,
 )
+from tests.unit.alerting.checks.polled_world import world
 from tests.unit.alerting.evaluate.polled_rows import classified
 
 OBJECTIVES = {"time_lag": 30.0, "lag": 100.0}
@@ -70,42 +67,6 @@ OF_CLUSTER = [name for name in CHECKS if name not in OF_MONITOR]
 SOURCES = [(name, table) for name in OF_CLUSTER for table in CHECKS[name].sources]
 POLLED = [(name, table) for name, table in SOURCES if table is not CONNECTOR_TASKS]
 """Those with a section of their own; ``connectors`` writes ``connector_tasks``, too."""
-
-
-def world(
-    case: Case,
-    now: int,
-    *,
-    after: Mapping[Table, Row | RowAt | None] | None = None,
-    sections: Mapping[tuple[str, str], Row | None] | None = None,
-    until: Mapping[Table, int] | None = None,
-    first: int = 0,
-) -> Frames:
-    """Return the rows of a cluster up to a poll.
-
-    Args:
-        case: How the check becomes true.
-        now: The poll.
-        after: What rows of the thing have after ``TRUE_UNTIL``; None: there are none. Nothing is
-            wrong with what is not given.
-        sections: What attempts have after it; None: there are none.
-        until: The last poll of which a table has rows.
-        first: The first poll that is still read.
-    """
-    polls = range(first, now + 1)
-    tables = {}
-    for table in FINE:
-        of_table = [poll for poll in polls if poll <= (until or {}).get(table, now)]
-        tables[table.name] = frame(
-            table, table_rows(table, case, of_table, (after or {}).get(table, {}))
-        )
-    tables["collections"] = collections(case, range(now + 1), sections or {})
-    tables["dead_letters"] = pl.concat([_long_ago(), tables["dead_letters"]])
-    return Frames(cluster="c", now=at(now).timestamp(), tables=tables)
-
-
-def _long_ago() -> pl.DataFrame:
-    return frame(DEAD_LETTERS, [(-400, dict(FINE[DEAD_LETTERS]))])
 
 
 def evaluated(name: str, frames: Frames, alerts: Mapping[str, Alert]) -> dict[str, Alert]:
@@ -286,83 +247,6 @@ def test_a_connector_fails_since_the_first_poll_that_saw_it(name: str, bad: Row)
     for case, since in ((later, at(11).timestamp()), (before, None)):
         seen = observe(CheckInput(frames=world(case, TRUE_UNTIL), classify=classified), name)
         assert [one.since for one in seen.observations if one.value] == [since]
-
-
-def test_a_missing_broker_says_which_loss_ends_the_quorum() -> None:
-    frames = world(CASES["broker_missing"], TRUE_UNTIL)
-    roles = {1: "voter", 2: "leader", 3: "voter"}
-    nodes: list[tuple[int, Row]] = [
-        (TRUE_UNTIL, {"node_id": node, "role": role, "last_fetch_at": at(TRUE_UNTIL)})
-        for node, role in roles.items()
-    ]
-    known = replace(frames, tables={**frames.tables, "quorum": frame(QUORUM, nodes)})
-    given = CheckInput(frames=known, classify=classified)
-    (found,) = CHECKS["broker_missing"].observe(given)
-    assert found.detail.startswith(
-        "1 of 2 brokers is left. If broker 2 fails too, writes with acks=all stop on 1 partition, "
-        "and the controllers' quorum has no majority: no other leader is elected, no topic can be "
-        "changed."
-    )
-
-
-@pytest.mark.parametrize(
-    ("missing", "cause"),
-    [
-        (None, "Brokers were restarted and leadership has not moved back."),
-        (2, "The preferred broker of these partitions is missing."),
-    ],
-)
-def test_leaders_do_not_move_back_to_a_broker_that_is_missing(
-    missing: int | None, cause: str
-) -> None:
-    frames = world(CASES["leader_imbalance"], TRUE_UNTIL)
-    alive = pl.col("broker_id").ne(missing) if missing else pl.lit(True)
-    brokers = frames.tables[BROKERS.name].with_columns(alive.alias("is_alive"))
-    known = replace(frames, tables={**frames.tables, BROKERS.name: brokers})
-    given = CheckInput(frames=known, classify=classified)
-    (found,) = CHECKS["leader_imbalance"].observe(given)
-    assert found.cause == cause
-    assert found.step.startswith("Start the missing broker" if missing else "Run kafka-leader")
-
-
-@pytest.mark.parametrize(
-    ("group", "is_known", "said"),
-    [
-        pytest.param(
-            {"members": 3, "idle_members": 2}, True, "3 members share 1 partition.", id="more"
-        ),
-        pytest.param({"members": 1, "idle_members": 0}, True, None, id="all have one"),
-        pytest.param({"members": 1, "idle_members": 1}, False, None, id="not assigned yet"),
-        pytest.param({"members": 3, "idle_members": 3}, False, None, id="none assigned yet"),
-        pytest.param(
-            {"members": 3, "idle_members": 2, "state": "preparing_rebalance"},
-            False,
-            None,
-            id="moves",
-        ),
-    ],
-)
-def test_consumers_are_idle_where_there_are_more_than_partitions_once_these_are_assigned(
-    group: Row, is_known: bool, said: str | None
-) -> None:
-    frames = world(Case(true={GROUPS: always(**group)}), TRUE_UNTIL)
-    found = list(CHECKS["idle_consumers"].evaluate(CheckInput(frames=frames, classify=classified)))
-    assert [one.detail for one in found if one.value] == ([said] if said else [])
-    assert all(one.value is not None for one in found) is is_known
-
-
-def test_an_assignor_may_leave_some_of_few_consumers_without_a_partition() -> None:
-    frames = world(Case(true={GROUPS: always(members=3, idle_members=1)}), TRUE_UNTIL)
-    given = CheckInput(frames=frames, classify=classified)
-    wide = {
-        key: replace(one, partitions=[*one.partitions] * 3) for key, one in given.statuses.items()
-    }
-    (many,) = CHECKS["idle_consumers"].evaluate(given)
-    assert many.cause == "There are more consumers than partitions."
-    few = CheckInput(frames=frames, classify=lambda frames: wide)
-    (found,) = CHECKS["idle_consumers"].evaluate(few)
-    assert (found.value, found.detail) == (1.0, "3 members share 3 partitions.")
-    assert found.cause.startswith("The group's assignor gives some members no partition")
 
 
 def test_what_loses_data_has_no_deadline_to_come() -> None:

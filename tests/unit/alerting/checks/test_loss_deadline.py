@@ -34,7 +34,7 @@ from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
 from lake.schemas.tables import GROUP_OFFSETS, TOPICS
 from lake.storage.store import Lake
 from tests.unit.alerting.checks.check_world import CASES, TRUE_UNTIL, Case, Row, always
-from tests.unit.alerting.checks.test_checks import world
+from tests.unit.alerting.checks.polled_world import world
 from tests.unit.alerting.evaluate.polled_rows import classified
 from tests.unit.alerting.status.scenarios import constant, window
 
