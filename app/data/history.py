@@ -17,6 +17,8 @@ from lake.schemas.grain import Grain
 
 TIME = "time"
 
+_MINUTE = timedelta(minutes=1)
+
 USUAL_DELAY = timedelta(minutes=5)
 """A history by the minute whose newest minute began earlier is late: on a busy machine three
 minutes are usual, of which the minute itself is one, and another is waited for late samples."""
@@ -138,7 +140,8 @@ def merge(
     """Put history and what came after it together.
 
     Of samples only complete steps are returned, so that a figure changes once a step and not at
-    each refresh. A course is there to tell the present: the step that goes on is returned, too.
+    each refresh. A course is there to tell the present: behind minutes each poll of it is a row
+    whose step ends at the poll; in longer steps the one that goes on is returned, too.
 
     Args:
         gold: Rows of a gold table at the range's grain; see ``observed``.
@@ -177,15 +180,17 @@ def merge(
         *keys,
         *(pl.col(measure.gold).alias(measure.name) for measure in measures),
     )
+    step, polls = chosen.step_seconds, past.clear()
     if chosen.grain is Grain.MINUTE and not after.is_empty():
-        end = past[TIME].max()
-        assert isinstance(end, datetime)  # noqa: S101 (the frame is not empty)
-        tail = after.filter(pl.col(TIME) >= end + timedelta(seconds=60))
-        past = pl.concat([past, in_steps(tail, keys, measures, 60).cast(past.schema)])
+        if newest is not None and step == _MINUTE.total_seconds():
+            polls = _polls_after(past, after, keys, measures).cast(past.schema)
+        else:
+            tail = after.filter(pl.col(TIME) >= _ended(past))
+            past = pl.concat([past, in_steps(tail, keys, measures, 60).cast(past.schema)])
     else:
         newest = None
-    step = chosen.step_seconds
-    frame = _over(in_steps(past, keys, measures, step), step, now, newest)
+    frame = pl.concat([in_steps(past, keys, measures, step), polls])
+    frame = _over(frame, step, now, newest)
     until = generated_until(gold, chosen.grain.seconds)
     return History(frame=frame, step_seconds=step, generated_until=until, newest=newest)
 
@@ -208,6 +213,41 @@ def of_samples(
     step = fine_step(poll_seconds)
     frame = in_steps(samples, keys, measures, step).sort(TIME)
     return History(frame=frame, step_seconds=step, newest=_latest(samples))
+
+
+def _ended(minutes: pl.DataFrame) -> datetime:
+    """Return when the last of these minutes ended; there is one."""
+    last = minutes[TIME].max()
+    assert isinstance(last, datetime)  # noqa: S101 (the frame is not empty)
+    return last + _MINUTE
+
+
+def _polls_after(
+    minutes: pl.DataFrame, polls: pl.DataFrame, keys: tuple[str, ...], measures: tuple[Measure, ...]
+) -> pl.DataFrame:
+    """Return polls since the last minute as rows of steps that end at the poll.
+
+    The highest of a minute stands at its end. Where a value falls, the polls just behind it are
+    left out: the line would fall by what it fell in a whole minute, at one place.
+    """
+    worst = [one.name for one in measures if one.worst and not one.last]
+    end = _ended(minutes)
+    before = minutes.filter(pl.col(TIME) == end - _MINUTE).select(
+        *keys, *(pl.col(name).alias(f"{name} before") for name in worst)
+    )
+    later = polls.filter(pl.col(TIME) >= end)
+    is_apart = (pl.col(TIME) >= end + _MINUTE / 2) | (pl.col(TIME) == pl.col(TIME).max())
+    is_higher = pl.any_horizontal(
+        (pl.col(name) > pl.col(f"{name} before")).fill_null(value=False) for name in worst
+    )
+    joined = (
+        later.join(before, on=list(keys), how="left") if keys else later.join(before, how="cross")
+    )
+    return (
+        joined.filter(is_apart | is_higher)
+        .select(pl.col(TIME) - _MINUTE, *keys, *(measure.name for measure in measures))
+        .sort(TIME)
+    )
 
 
 def generated_until(gold: pl.DataFrame, grain_seconds: int) -> datetime | None:
@@ -233,7 +273,10 @@ WITHOUT_GENERATED = timedelta(hours=6)
 
 
 SHORT = timedelta(hours=1)
-"""Ranges up to this long are drawn from raw samples."""
+"""Incidents up to this long are drawn from raw samples."""
+
+ZOOM = timedelta(minutes=30)
+"""So are other charts of ranges up to this long: of a zoom of minutes, few points would be left."""
 
 
 FINE_SECONDS = 15
@@ -278,3 +321,8 @@ def in_steps(
         .agg(measure.combined() for measure in measures)
         .select(TIME, *keys, *(measure.name for measure in measures))
     )
+
+
+def evenly(found: History, keys: tuple[str, ...], measures: tuple[Measure, ...]) -> pl.DataFrame:
+    """Return one row a step of what was measured, for trends: they know no time between points."""
+    return in_steps(found.measured, keys, measures, int(found.step_seconds))

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.style.charts.base import PAGE_AXIS
 from tests.app.conftest import NOW
+from tests.app.figures import figure
 from tests.app.test_pages import calm, texts
 from tests.app.world import CLUSTER
 
@@ -91,6 +92,39 @@ def test_a_fixed_range_of_the_address_is_taken_by_charts_and_kept_by_links(
             # A minute is drawn at its end.
             assert max(trace["x"]) <= local[1]
     assert test.session_state["_view"].address == {"cluster": CLUSTER, "between": between}
+
+
+@pytest.mark.parametrize(
+    ("page", "name", "charts"),
+    [
+        pytest.param("overview", {}, ("lag-by-group", "flows"), id="overview"),
+        pytest.param(
+            "group",
+            {"group": "payments"},
+            ("group-time-lag", "group-lag", "group-flow", "group-heat"),
+            id="group",
+        ),
+        pytest.param("topic", {"topic": "payments"}, ("topic-arriving",), id="topic"),
+        pytest.param("brokers", {}, ("brokers-risk",), id="brokers"),
+    ],
+)
+def test_a_zoom_of_minutes_is_drawn_from_samples_from_one_end_to_the_other(
+    open_page: Open, filled: Path, page: str, name: dict[str, str], charts: tuple[str, ...]
+) -> None:
+    ends = [NOW - timedelta(minutes=10), NOW - timedelta(minutes=1)]
+    between = "/".join(f"{one:%Y-%m-%dT%H:%M:%SZ}" for one in ends)
+    test = open_page(filled, page, between=between, **name)
+    calm(test)
+    first, last = (f"{one:%Y-%m-%dT%H:%M:%S}" for one in ends)
+    for chart in charts:
+        drawn = max(figure(test, chart)["data"], key=lambda trace: len(trace["x"]))
+        times = drawn["x"]
+        if "y" in drawn and "z" not in drawn:
+            known = zip(times, drawn["y"], strict=True)
+            times = [at for at, value in known if value is not None]
+        assert len(times) > 18, f"more than two points a minute: {chart}"
+        assert min(times) <= first, chart
+        assert max(times) >= last, chart
 
 
 def test_a_fixed_range_stands_in_its_button_and_no_other_is_chosen(

@@ -5,7 +5,7 @@ from datetime import timedelta
 import polars as pl
 import streamlit as st
 
-from app.data import history_queries, present, queries
+from app.data import history_queries, present, queries, sampled
 from app.data.context import current
 from app.style.charts.heatmaps import stacked_bars
 from app.style.format import clock, escape, exact, size
@@ -66,7 +66,7 @@ with components.guarded():
 
 controls = components.heading("Partitions at risk", help_text=partition_risk.HELP)
 with components.guarded():
-    history = history_queries.cluster_history(view)
+    history = sampled.at_risk(view) or history_queries.cluster_history(view)
     present_too = cluster if view.until >= view.now else None
     if partition_risk.nothing_at_risk(history.frame, present_too):
         components.nothing(f"No partition was at risk {view.period}.", icon=":material/check:")

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from app.data import history_queries
+from app.data import history_queries, sampled
 from app.data.context import View
 from app.data.history import GROUP as GROUP_MEASURES
 from app.data.history import History
@@ -117,7 +117,8 @@ class Charts:
         with components.section(
             "Arriving and consumed", unit="messages a second", is_folded=self.view.is_phone
         ):
-            rates = history_queries.group_rates(self.view, self.group)
+            of_samples = sampled.of_groups(self.view, [self.group])
+            rates = of_samples or history_queries.group_rates(self.view, self.group)
             components.chart(
                 columns_chart(
                     rates.frame,

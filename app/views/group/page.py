@@ -12,7 +12,7 @@ from alerting.status.model import DEFAULT_STATUS_RULES, LATE, Status
 from alerting.status.phrases import time_left
 from alerting.status.trend import LEAST_POINTS
 from alerting.tools.explain import explained
-from app.data import history_queries, present, queries, recent_samples
+from app.data import history_queries, present, queries, recent_samples, sampled
 from app.data.context import current
 from app.style.charts.lines import duration_unit
 from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
@@ -224,9 +224,15 @@ with components.guarded():
     levels = lag_levels.levels(objective, kept, read)
     short_retention = deleted_within_objective(objective, kept, read)
 with components.guarded():
-    partitions = history_queries.partition_history(view, group)
-    whole = history_queries.group_history(view, [group])
-    history = replace(whole, frame=view_model.with_whole_delays(whole.frame, partitions.frame))
+    of_samples = sampled.of_partitions(view, group)
+    partitions = of_samples or history_queries.partition_history(view, group)
+    whole = sampled.of_groups(view, [group]) or history_queries.group_history(view, [group])
+    history = replace(
+        whole,
+        frame=view_model.with_whole_delays(
+            whole.frame, partitions.frame, step_seconds=whole.step_seconds
+        ),
+    )
     late_unit = duration_unit(history.frame, ["time_lag_seconds"])[1]
     with left_side, components.heading("Time lag", unit=late_unit):
         before = seasons.choice()

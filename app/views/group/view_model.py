@@ -280,7 +280,9 @@ def heat_rows(history: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     return rows.select(TIME, "label", "order", "lag", "time_lag_seconds"), partitions.height
 
 
-def with_whole_delays(history: pl.DataFrame, partitions: pl.DataFrame) -> pl.DataFrame:
+def with_whole_delays(
+    history: pl.DataFrame, partitions: pl.DataFrame, *, step_seconds: float
+) -> pl.DataFrame:
     """Leave out the group's time lag where that of a partition with messages waiting is unknown.
 
     The highest of those that are known would look like the delay of the group.
@@ -288,9 +290,13 @@ def with_whole_delays(history: pl.DataFrame, partitions: pl.DataFrame) -> pl.Dat
     Args:
         history: History of the group.
         partitions: History of its partitions at the same steps: it may end before.
+        step_seconds: These steps. One of the history that ends at a poll is of the step of the
+            partitions in which that was.
     """
     lacking, end = _lacks_delay(partitions)["time"].unique(), partitions["time"].max()
-    is_lacking = pl.col("time").is_in(lacking.implode())
+    milliseconds = int(1000 * step_seconds)
+    begin = pl.col("time") + timedelta(milliseconds=milliseconds, microseconds=-1)
+    is_lacking = begin.dt.truncate(f"{milliseconds}ms").is_in(lacking.implode())
     if end in lacking:
         is_lacking |= pl.col("time") > end
     return history.with_columns(pl.when(~is_lacking).then("time_lag_seconds")).sort("time")

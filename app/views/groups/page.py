@@ -5,6 +5,7 @@ import streamlit as st
 
 from app.data import history_queries, present
 from app.data.context import current
+from app.data.history import GROUP, evenly
 from app.style.columns import line_width, room_left
 from app.style.format import BRIEFLY, count, duration, escape
 from app.ui import components, group_list, routes, tables
@@ -86,7 +87,8 @@ shown, quiet_shown = (with_advice(some.head(SHOWN)) for some in (busy, quiet))
 objective = group_list.common_objective(shown, quiet_shown)
 trend = None
 with components.guarded():
-    trend = history_queries.group_history(view, shown["group"].to_list()).measured
+    past = history_queries.group_history(view, shown["group"].to_list())
+    trend = evenly(past, ("group",), GROUP)
 shown = group_list.with_trends(shown, trend)
 
 if not view.is_phone:

@@ -11,7 +11,7 @@ from alerting.errors import AlertingError
 from alerting.rules.lifecycle import State, active
 from app.data import alert_store, history_queries, present, queries, sampled
 from app.data.context import current
-from app.data.history import History
+from app.data.history import SHORT, History
 from app.style.charts.base import Axis
 from app.style.charts.colours import looks_of
 from app.style.charts.lines import Line, columns_chart, duration_unit
@@ -150,7 +150,7 @@ at_risk = None
 with components.guarded():
     if replication.takes_replicas(cause):
         now_too = present.rows(place, CLUSTER_STATUS) if ended is None else None
-        at_risk = sampled.at_risk(chosen) or history_queries.cluster_history(chosen)
+        at_risk = sampled.at_risk(chosen, SHORT) or history_queries.cluster_history(chosen)
 if at_risk is not None:
     with components.section(
         "Partitions at risk", help_text=f"Of the whole cluster. {partition_risk.HELP}"
@@ -176,7 +176,8 @@ if at_risk is not None:
 late = None
 with components.guarded():
     if groups:
-        history = sampled.of_groups(chosen, groups) or history_queries.group_history(chosen, groups)
+        of_samples = sampled.of_groups(chosen, groups, SHORT)
+        history = of_samples or history_queries.group_history(chosen, groups)
         late = lag.courses(history, groups)
 if late is not None:
     of = f" of {escape(late.names[0])}" if len(late.names) == 1 else ""

@@ -8,7 +8,7 @@ import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.rules.matchers import Acknowledgement
-from app.data import alert_store, history_queries, present, queries
+from app.data import alert_store, history_queries, present, queries, sampled
 from app.data.context import current
 from app.data.history import CLUSTER, History
 from app.style.charts.base import plot_height
@@ -134,7 +134,7 @@ with st.container(gap="xxsmall"):
 
 whole = History(frame=history_queries.nothing_yet(CLUSTER), step_seconds=60)
 with components.guarded():
-    whole = history_queries.cluster_history(view)
+    whole = sampled.of_cluster(view) or history_queries.cluster_history(view)
 if not cluster.is_empty():
     now = cluster.row(0, named=True)
     # All tiles are of the present, whatever range the charts are of.
@@ -203,7 +203,8 @@ with components.guarded():
     # A group that cannot be read now is not less busy for it.
     waiting = pl.max_horizontal("lag", "known_lag")
     busiest = groups.sort(waiting, descending=True, nulls_last=True)["group"].head(NAMED_SERIES)
-    past = history_queries.group_history(view, busiest.to_list())
+    drawn = busiest.to_list()
+    past = sampled.of_groups(view, drawn) or history_queries.group_history(view, drawn)
     left, right = st.columns(2, gap="medium")
     with left, components.heading("Lag by group", unit="messages waiting"):
         log = components.log_switch("overview-log")

@@ -7,7 +7,7 @@ import streamlit as st
 
 from alerting.inputs.facts import at_newest_poll
 from alerting.status.model import Status
-from app.data import history_queries, present, queries, recent_samples, schema_registry
+from app.data import history_queries, present, queries, recent_samples, sampled, schema_registry
 from app.data.context import current
 from app.data.history import TOPIC
 from app.style.charts.colours import colour_of
@@ -131,7 +131,7 @@ if arriving is None:
 
 left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
-    history = history_queries.topic_history(view, [topic])
+    history = sampled.of_topic(view, topic) or history_queries.topic_history(view, [topic])
     with left, components.heading("Arriving", unit="messages a second"):
         before = seasons.choice()
         log = components.log_switch("topic-log")

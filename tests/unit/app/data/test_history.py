@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import polars as pl
 import pytest
 
-from app.data.history import GROUP, History, fine_step, in_steps, merge, observed
+from app.data.history import GROUP, History, evenly, fine_step, in_steps, merge, observed
 from app.data.time_range import DEFAULT_RANGE, POINT_BUDGET, RANGES, between
 
 START = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)
@@ -155,13 +156,51 @@ def test_a_course_is_drawn_up_to_now_and_its_means_stay_unknown() -> None:
         return merged(gold(1, 2), raw, now=now, key=key, course=course)
 
     found = ended(140, samples())
-    assert found.frame["lag"].to_list() == [1, 2, 8], "the highest of the minute that goes on"
-    assert found.frame["arrival_per_second"].to_list() == [10.0, 10.0, None]
+    assert found.frame["lag"].to_list() == [1, 2, 6, 8, 7], "each poll"
+    assert ends_of(found) == [60, 120, 125, 130, 140], "at its own time"
+    assert found.frame["arrival_per_second"].to_list() == [10.0, 10.0, None, None, None]
     assert found.newest == START + timedelta(seconds=140)
+    assert evenly(found, ("group",), GROUP)["lag"].to_list() == [1, 8], "for trends"
     sampled = ended(200, samples(s125=4))
     assert sampled.frame["lag"].to_list() == [1, 2, 4], "samples tell more"
     assert sampled.newest is None
     assert ended(140, samples(), "7d").newest is None, "by the hour it would be no more to see"
+    in_steps_of_minutes = merged(gold(1, 2), samples(), now=140, key="24h", course=course)
+    assert in_steps_of_minutes.frame["lag"].to_list() == [8]
+
+
+def ends_of(found: History) -> list[float]:
+    """Return where the values stand."""
+    ends = found.frame["time"] + timedelta(seconds=found.step_seconds)
+    return [(end - START).total_seconds() for end in ends]
+
+
+def polled(**lags: int) -> pl.DataFrame:
+    return samples(**lags).with_columns(pl.lit(1.0).alias("time_lag_seconds"))
+
+
+def test_a_line_that_falls_has_no_drop_behind_the_last_minute_nor_at_the_present() -> None:
+    """The highest of a minute stands at its end, where the value is far below it by then."""
+    a_second = 100
+    polls = {f"s{second}": 30_000 - a_second * second for second in range(62, 240, 5)}
+    minutes = gold(*(30_000 - a_second * second for second in (0, 60, 120)))
+    found = merged(minutes, samples(), now=240, course=polled(**polls))
+    points = list(zip(ends_of(found), found.frame["lag"].to_list(), strict=True))
+    slopes = [
+        (before - after) / (end - start) for (start, before), (end, after) in pairwise(points)
+    ]
+    assert max(slopes) <= 3 * a_second
+    assert points[-1] == (237, polls["s237"])
+
+
+def test_what_rises_behind_the_last_minute_is_drawn_and_so_is_the_newest_poll() -> None:
+    def lags(now: float, **course: int) -> list[int]:
+        return (
+            merged(gold(1, 2), samples(), now=now, course=polled(**course)).frame["lag"].to_list()
+        )
+
+    assert lags(160, s122=2, s127=9, s132=1, s157=1) == [1, 2, 9, 1]
+    assert lags(125, s122=1) == [1, 2, 1]
 
 
 @pytest.mark.parametrize(

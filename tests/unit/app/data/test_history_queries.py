@@ -171,12 +171,10 @@ def test_the_rates_of_a_cluster_end_now_as_its_lag_does(view: View) -> None:
         view.lake.current.replace(table, "east", whole)
     found = cluster_history(hour)
     assert found.newest == NOW
-    assert found.frame.select("time", "lag", *rates).rows()[-4:] == [
-        (NOW - timedelta(minutes=3), 1, 5.0, 4.0),
-        (NOW - timedelta(minutes=2), 2, 9.0, 8.0),
-        (LAST, 2, 9.0, 8.0),
-        (NOW, 2, 9.0, 8.0),
-    ]
+    ended = NOW - timedelta(minutes=2)
+    polls = [(ended + timedelta(seconds=15 * one), 2, 9.0, 8.0) for one in range(9)]
+    step = pl.col("time") + timedelta(minutes=1)
+    assert found.frame.select(step, "lag", *rates).rows()[-10:] == [(ended, 1, 5.0, 4.0), *polls]
 
 
 def hour_of(view: View, *, written_until: int = 3, course_since: float | None = None) -> View:
@@ -192,12 +190,10 @@ def test_the_chart_of_one_group_ends_with_what_the_last_evaluations_found(view: 
     hour = hour_of(view, course_since=220)
     one = group_history(hour, ["a"])
     assert one.newest == NOW
-    assert one.frame.select("time", "lag").rows()[-4:] == [
-        (NOW - timedelta(minutes=3), 1),
-        (NOW - timedelta(minutes=2), 3),
-        (LAST, 3),
-        (NOW, 3),
-    ]
+    ended = NOW - timedelta(minutes=2)
+    polls = [(ended + timedelta(seconds=15 * one), 3) for one in range(9)]
+    ends = one.frame.select(pl.col("time") + timedelta(minutes=1), "lag")
+    assert ends.rows()[-10:] == [(ended, 1), *polls]
     both = group_history(hour, ["a", "b"]).of("group", "a")
     assert both.frame["time", "lag"].equals(one.frame["time", "lag"]), "as in a chart of several"
     assert group_rates(hour, "a").frame["time"].max() == LAST, "a rate is of a full minute"

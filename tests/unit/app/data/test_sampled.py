@@ -10,7 +10,7 @@ import pytest
 
 from app.data import sampled
 from app.data.context import View
-from app.data.history import fine_step
+from app.data.history import SHORT, fine_step
 from app.data.time_range import between
 from lake.schemas.tables import GROUP_OFFSETS, PARTITIONS
 from tests.unit.app.views_of import NOW
@@ -73,4 +73,7 @@ def test_of_a_long_time_of_no_samples_and_of_deleted_ones_there_is_none(short: V
     long = replace(short, range=between(NOW - timedelta(hours=3), NOW, NOW, 30))
     assert sampled.at_risk(long) is None
     assert sampled.of_groups(short, ["another"]) is None
+    three_quarters = replace(short, range=between(START, START + timedelta(minutes=45), NOW, 30))
+    assert sampled.of_groups(three_quarters, ["group"]) is None
+    assert sampled.of_groups(three_quarters, ["group"], SHORT) is not None
     assert sampled.at_risk(replace(short, now=NOW + timedelta(days=8))) is None

@@ -277,11 +277,15 @@ def test_a_delay_that_lacks_a_partition_is_left_out() -> None:
             "time_lag_seconds": [1.0, 2.0, None],
         }
     )
-    found = group_view_model.with_whole_delays(whole, parts)
+    found = group_view_model.with_whole_delays(whole, parts, step_seconds=60)
     assert found["time_lag_seconds"].to_list() == [1.0, None]
     later = whole.vstack(whole.tail(1).with_columns(pl.col("time") + timedelta(minutes=1)))
-    found = group_view_model.with_whole_delays(later, parts)
+    found = group_view_model.with_whole_delays(later, parts, step_seconds=60)
     assert found["time_lag_seconds"].to_list() == [1.0, None, None], "partitions are known no later"
+    polls = whole.vstack(whole.head(1).with_columns(pl.col("time") + timedelta(seconds=30)))
+    ending = parts.vstack(parts.tail(1).with_columns(pl.col("time") + timedelta(minutes=1)))
+    found = group_view_model.with_whole_delays(polls, ending, step_seconds=60)
+    assert found["time_lag_seconds"].to_list() == [1.0, None, None], "a poll is of its own minute"
     assert group_view_model.lacks_delays(parts)
     assert not group_view_model.lacks_delays(parts.filter(pl.col("time_lag_seconds").is_not_null()))
 
