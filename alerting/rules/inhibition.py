@@ -18,6 +18,7 @@ _REPLICATION = frozenset({"partitions_offline", "under_min_isr", "under_replicat
 _TROUBLE = frozenset(
     {"stopped", "stalled", "objective_missed", "falling_behind", "unknown", "time_lag", "lag"}
 )
+_OUTAGES = frozenset({"broker_missing", "no_controller", "partitions_offline"})
 _OFFSETS_SECTIONS = frozenset({"groups", "group_offsets", "partitions", "log_ends", "poll"})
 
 _STRENGTH: tuple[str, ...] = (
@@ -46,13 +47,19 @@ def advance_with_causes(alerts: Alerts, evaluation: Evaluation, now: float) -> d
     """Take every alert one evaluation further, symptoms held under their causes.
 
     What was mended and has left its damage is the cause of what follows, while its alert fires.
-    What began before a cause does not follow from it, whatever its subject went through since.
+    What began before a cause does not follow from it, whatever its subject went through since; nor
+    does the trouble of a group whose alert fired before an outage began.
     """
     firing = {key for key, alert in alerts.items() if alert.state is State.FIRING}
     standing = [one for one in evaluation.standing if one.fingerprint in firing]
     found = replace(evaluation, findings=(*evaluation.findings, *standing))
     dated = [_dated(one, alerts.get(one.fingerprint), now) for one in found.findings]
-    return advance(alerts, found, inhibited(dated), now)
+    fired = {
+        key: alert.fired_at
+        for key, alert in alerts.items()
+        if alert.fired_at is not None and alert.inhibited_by is None
+    }
+    return advance(alerts, found, inhibited(dated, fired), now)
 
 
 def _dated(finding: Finding, alert: Alert | None, now: float) -> Finding:
@@ -64,12 +71,19 @@ def _dated(finding: Finding, alert: Alert | None, now: float) -> Finding:
     return replace(finding, observation=replace(seen, since=alert.since, began=began))
 
 
-def inhibited(findings: Sequence[Finding]) -> dict[str, str]:
+def inhibited(
+    findings: Sequence[Finding], fired: Mapping[str, float] | None = None
+) -> dict[str, str]:
     """Return the fingerprint of each symptom with that of its cause, the cause of no other.
 
     A finding also explains others while its rule still waits for its ``for``, so that no symptom
     fires before its cause.
+
+    Args:
+        findings: What is found of all clusters.
+        fired: When alerts fired that no cause held back, by fingerprint, in Unix seconds.
     """
+    told = fired or {}
     causes: dict[str, list[Finding]] = {}
     for found in findings:
         if found.observation.check in _STRENGTH:
@@ -97,10 +111,26 @@ def inhibited(findings: Sequence[Finding]) -> dict[str, str]:
             *own.get((labels["cluster"], labels.get("group", "")), ()),
         ]
         for cause in candidates:
-            if cause.fingerprint != symptom.fingerprint and explains(cause, symptom):
+            if (
+                cause.fingerprint != symptom.fingerprint
+                and not _was_told_before(cause, symptom, told.get(symptom.fingerprint))
+                and explains(cause, symptom)
+            ):
                 held[symptom.fingerprint] = cause.fingerprint
                 break
     return {symptom: _root(cause, held) for symptom, cause in held.items()}
+
+
+def _was_told_before(cause: Finding, symptom: Finding, fired_at: float | None) -> bool:
+    """Return whether the alert of a group in trouble had fired when an outage began."""
+    began = cause.observation.since
+    return (
+        fired_at is not None
+        and began is not None
+        and fired_at < began
+        and cause.observation.check in _OUTAGES
+        and symptom.observation.check in _TROUBLE
+    )
 
 
 def _root(cause: str, held: Mapping[str, str]) -> str:

@@ -204,6 +204,34 @@ def test_what_fired_before_a_cause_stays_a_row_though_its_group_joined_anew_mean
     assert any(one.check == "stopped" and one.inhibited_by for one in fresh.values())
 
 
+@pytest.mark.parametrize(
+    ("fires_at", "follows"),
+    [
+        pytest.param(995.0, False, id="its alert had fired"),
+        pytest.param(1005.0, True, id="it was not told yet"),
+    ],
+)
+def test_who_was_told_to_be_in_trouble_before_an_outage_is_no_symptom_of_it(
+    fires_at: float, follows: bool
+) -> None:
+    """Given consumers that somebody stopped some seconds before a broker was lost."""
+    alerts: Alerts = {}
+    stopped = of_group("stopped", 980.0)
+    pending_for = next(rule for rule in DEFAULT_ALERT_RULES if rule.check == "stopped").for_seconds
+    first = fires_at - pending_for
+    for now, seen in (
+        (first, [stopped]),
+        (fires_at, [stopped]),
+        (1006.0, [stopped, BROKER]),
+        (1066.0, [stopped, BROKER]),
+    ):
+        if follows and now == fires_at:
+            continue  # nobody looked meanwhile
+        alerts = advance_with_causes(alerts, finding_set(*seen), now)
+    one = next(alert for alert in alerts.values() if alert.check == "stopped")
+    assert (one.inhibited_by is not None) is follows
+
+
 def test_an_alert_keeps_what_it_said_before_what_it_fired_for_was_mended() -> None:
     alerts: Alerts = {}
     kept = {}
