@@ -212,19 +212,15 @@ _NOTHING = ":small[]"
 _WHOLE = re.compile(r"(?<=www)(?=\.)|(?<=:)(?=//|material/|streamlit:)|(?=@)", re.IGNORECASE)
 
 
-def escape(text: str, *, apart: str = _NOTHING) -> str:
+def escape(text: str) -> str:
     """Take the meaning from all that Markdown would interpret: characters, line ends, addresses.
 
     A text of more than 1,000 characters is cut in the middle; the first and the last 500 stay.
-
-    Args:
-        text: The text of others, shown as it is.
-        apart: What keeps the parts of an address from being read as one.
     """
     if len(text) > 2 * _SHOWN:
         text = f"{text[:_SHOWN]} … {text[-_SHOWN:]}"
     line = " ".join(part.strip() for part in text.splitlines()) if "\n" in text else text
-    return apart.join(
+    return _NOTHING.join(
         "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in part)
         for part in _WHOLE.split(visible(line))
     )

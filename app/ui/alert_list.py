@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -129,8 +130,11 @@ def severity_style(severity: AlertSeverity, *, is_over: bool) -> BadgeStyle:
 
 
 def as_said(detail: str, *, is_over: bool) -> str:
-    """Return how bad something is; of what is over, as what was said of it."""
-    return f"It said: {detail}" if is_over and detail else detail
+    """Return how bad something is; of what is over, as what was said of it.
+
+    What one more fault would have done is left out then.
+    """
+    return f"It said: {_without_forecast(detail)}" if is_over and detail else detail
 
 
 def at_worst(alert: Alert) -> str:
@@ -155,7 +159,15 @@ def _worse_than_last(alert: Alert) -> str:
         return ""
     # While a group reads what waited, what failed of it is divided by what arrives now.
     old = ", old messages that failed included" if alert.check == DEAD_LETTERS_ARRIVE else ""
-    return f"worst{old}: {worst.detail}"
+    return f"worst{old}: {_without_forecast(worst.detail)}"
+
+
+_IF_MORE_FAILS = re.compile(r" (?:If (?:broker|any of) |One more loss )[^.]*\.")
+
+
+def _without_forecast(detail: str) -> str:
+    """Leave out of what was said of a broker what would come of the loss of one more."""
+    return _IF_MORE_FAILS.sub("", detail)
 
 
 def moment(at: float | None) -> datetime | None:

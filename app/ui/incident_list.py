@@ -183,7 +183,7 @@ def items(
         why = total if total and lead.check == LOSES_DATA else f"{total} {bad}".strip()
         # Lists tell what there is now: an incident's page has what is over, too.
         symptoms = (symptoms_now if goes_on else symptoms_in_all)(one)
-        told = f"incident, {symptoms}" if symptoms else "incident"
+        told = f"incident: {symptoms}" if symptoms else "incident"
         target = subject(lead.labels, lead.page, what)
         cluster = cause.labels.get("cluster", view.cluster)
         if cluster != view.cluster and cluster not in view.sources_beside:
@@ -263,12 +263,15 @@ def _came_back(one: Incident, view: View) -> str:
 def _after(one: Incident) -> str:
     """Say of a row whose cause is over what its cause was; nothing where it goes on.
 
-    Nor where two rules say the same: then it goes on, less or more severe.
+    Nor where two rules say the same: then it goes on, less or more severe. Nor where the row is
+    about what began before it.
     """
     cause = one.cause
     if one.lead is not cause:
+        if one.lead.what == cause.what or one.lead.began_at < one.began_at:
+            return ""
         ends = RECOVERING.word if cause.is_recovering else "over"
-        return "" if one.lead.what == cause.what else f"after “{thin(cause.what)}” ({ends})"
+        return f"after “{thin(cause.what)}” ({ends})"
     return OVER if cause.state is State.RESOLVED else ""
 
 

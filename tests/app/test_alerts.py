@@ -86,8 +86,8 @@ def test_alerts_are_grouped_by_cause(open_page: Open, alarmed: Path) -> None:
     pending = [line for line in broker["more"] if line.endswith(" (pending)")]
     fire = len(broker["more"]) - len(pending)
     (link,) = broker["links"]
-    said = f"{count(fire, 'symptom')} now, and {len(pending)} pending"
-    assert link["label"] == f"incident, {said}", "one link has the number of symptoms"
+    said = f"{count(fire, 'symptom')}, {len(pending)} pending"
+    assert link["label"] == f"incident: {said}", "one link has the number of symptoms"
     (overview,) = (
         row for row in listed(open_page(alarmed)) if row["what"] == "Broker 2 is missing"
     )

@@ -74,12 +74,13 @@ if incident.ended_at is None:
     (incident,) = open_incidents.told(view, open_incidents.at_present(view, [incident]))
 at_present, incident = incident, view_model.as_it_was(incident)
 cause = incident.cause
-components.tab_title(view, cause.what, "Incident")
+title = view_model.title(incident)
+components.tab_title(view, title, "Incident")
 began = moment(incident.began_at) or view.now
 ended = moment(incident.ended_at)
 
 with st.container(horizontal=True, vertical_alignment="center"):
-    st.title(escape(thin(cause.what)), anchor=False, width="content")
+    st.title(escape(thin(title)), anchor=False, width="content")
     components.badge(incident_list.badge_of(at_present))
     if ended is not None:
         st.badge("over", icon=":material/check:", color="gray")
@@ -258,8 +259,8 @@ with components.section("Course", help_text="The cause, what followed, and what 
                 columns,
                 view=view,
                 key="incident-before",
-                alt="What happened before it began, in order of time",
-                noun="steps",
+                alt="What was changed before it began, in order of time",
+                noun="changes",
                 most_cards=tables.ROW_LIMIT,
             )
     if are_known and not happened:

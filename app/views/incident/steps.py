@@ -15,7 +15,14 @@ from alerting.tools.rule_trial import thing
 from app.style.format import count, duration, thin
 from app.ui.alert_list import as_said, moment
 from app.ui.changes.events import Event, Sort
-from app.ui.incidents import Incident, is_before, last_end, mended_at, never_fired
+from app.ui.incidents import (
+    DEAD_LETTERS_ARRIVE,
+    Incident,
+    is_before,
+    last_end,
+    mended_at,
+    never_fired,
+)
 from app.ui.symptoms import identity, limited
 
 SAME = timedelta(minutes=2)
@@ -23,6 +30,10 @@ SAME = timedelta(minutes=2)
 _FIRST = ("cause", "alert")
 """Kinds of steps that come first of those of one moment."""
 _CHANGES = ("change", "deploy")
+_REPORTS = frozenset(
+    {"connector_failed", "tasks_failed", "collection_failed", "data_stale", DEAD_LETTERS_ARRIVE}
+)
+"""Checks whose cause is an error that was reported; that of others is what is usual."""
 _NAMED_BEFORE = 2
 _NAMED_PARTITIONS = 3
 """A change of more partitions says how many they are."""
@@ -75,7 +86,7 @@ def of_incident(
         if (said := acknowledged.get(alert.id)) is not None
     ]
     for alike in symptoms_together(incident):
-        found += _of_symptoms(alike)
+        found += _of_symptoms(alike, _cause_of(alike[0], incident))
     found += [_of_change(one) for one in changes if one not in told]
     return sorted(found, key=_in_order)
 
@@ -86,26 +97,31 @@ def _in_order(step: Step) -> tuple[datetime, int, str]:
 
 
 def parted(found: Sequence[Step], began: datetime) -> tuple[list[Step], list[Step]]:
-    """Return what was before an incident began, and its course from then on."""
-    return [step for step in found if step.at < began], [step for step in found if step.at >= began]
+    """Return what was changed before an incident began, and all else: its course.
+
+    A symptom is of the course also where it began before its cause.
+    """
+
+    def is_change_before(step: Step) -> bool:
+        return step.at < began and step.kind in _CHANGES
+
+    before = [step for step in found if is_change_before(step)]
+    return before, [step for step in found if not is_change_before(step)]
 
 
 def just_before(before: Sequence[Step], began: datetime) -> str:
     """Say what was changed last before an incident began; nothing where nothing was."""
-    changed = [step for step in before if step.kind in _CHANGES]
     said = [
         f"{duration(round((began - step.at).total_seconds()))} before, {step.what}"
         + (f" ({step.detail})" if step.detail else "")
-        for step in changed[: -_NAMED_BEFORE - 1 : -1]
+        for step in before[: -_NAMED_BEFORE - 1 : -1]
     ]
     return f"Changed last before it: {'; '.join(said)}." if said else ""
 
 
 def number_before(before: Sequence[Step], began: datetime) -> str:
-    """Say how many things were before an incident began: ``9 changes in the 13 min before``."""
-    symptoms = sum(1 for step in before if step.kind not in _CHANGES)
-    counts = ((len(before) - symptoms, "change"), (symptoms, "other step"))
-    said = " and ".join(count(number, noun) for number, noun in counts if number)
+    """Say how much was changed before an incident began: ``9 changes in the 13 min before``."""
+    said = count(len(before), "change")
     return f"{said} in the {duration(round((began - before[0].at).total_seconds()))} before"
 
 
@@ -203,9 +219,15 @@ def _worse(before: Alert, after: Alert) -> Alert:
     )
 
 
-def _of_symptoms(alike: Sequence[Alert]) -> list[Step]:
+def _cause_of(symptom: Alert, incident: Incident) -> str:
+    """Return what is said of a symptom's cause: no guess where the incident's cause is it."""
+    is_guess = symptom.check not in _REPORTS and not is_before(incident, symptom)
+    return "" if is_guess else symptom.cause
+
+
+def _of_symptoms(alike: Sequence[Alert], known_cause: str) -> list[Step]:
     # As with the cause: how bad it was is of its end.
-    detail, at_end = alike[0].cause, ""
+    detail, at_end = known_cause, ""
     if len(alike) == 1:
         at_end = as_said(thin(alike[0].detail), is_over=True)
     elif not _is_one(alike):

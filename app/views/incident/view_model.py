@@ -20,10 +20,12 @@ from app.style.format import clock, count, duration, escape, thin
 from app.ui import incidents
 from app.ui.alert_list import how_bad, moment, severity_style
 from app.ui.incident_list import or_before, timeline_rows, what_goes_on
+from app.ui.incident_order import BROKER_MISSING
 from app.ui.incidents import Incident, last_end, mended_at
 from app.ui.loss_words import ahead
 from app.ui.symptoms import symptoms_in_all, symptoms_of
 from app.views.incident import lag, replication
+from app.views.incident.portable import portable
 from app.views.incident.steps import Step, after, is_begin, moment_of, named, symptoms_together
 
 BEFORE = timedelta(minutes=30)
@@ -182,7 +184,30 @@ def told(incident: Incident) -> tuple[str, str]:
     return detail, f"It was advised: {cause.step}"
 
 
-def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
+def title(incident: Incident) -> str:
+    """Return what it is about; once that is over, as what was, and for how long.
+
+    Args:
+        incident: As it was, see `as_it_was`.
+    """
+    cause = incident.cause
+    mended = mended_at(cause)
+    if mended is None:
+        return cause.what
+    least = "at least " if cause.began_before else ""
+    last = " the last time" if incident.earlier else ""
+    lasted = f"{least}{duration(mended - cause.began_at)}{last}"
+    if cause.check == BROKER_MISSING:
+        return f"Broker {cause.labels['broker']} was missing for {lasted}"
+    return cause.what if cause.resolved_at is None else f"{cause.what} (over, lasted {lasted})"
+
+
+def sentence(
+    incident: Incident,
+    now: datetime,
+    zone: tzinfo,
+    escaped: Callable[[str], str] = escape,
+) -> str:
     """Return when the incident began, how long it lasted and how many symptoms it has."""
     cause = incident.cause
     began = or_before(
@@ -208,7 +233,7 @@ def sentence(incident: Incident, now: datetime, zone: tzinfo) -> str:
     goes = duration(now.timestamp() - cause.began_at)
     if cause.resolved_at is not None:
         return f"It began at {began}; the cause is {what_goes_on(incident)}. {said}"
-    loses = escape(ahead(incident, now))
+    loses = escaped(ahead(incident, now))
     return f"It began at {began} and has lasted {goes}. {said} {loses}".rstrip()
 
 
@@ -233,7 +258,8 @@ def markdown(
         at_risk: History of the cluster's partitions at risk, where the page draws it.
         late: How late its groups were.
     """
-    cause = folding.as_it_was(incident.cause)
+    was = as_it_was(incident)
+    cause = was.cause
     began = moment_of(incident.began_at)
     facts: dict[str, Any] = {
         "Cluster": cause.labels.get("cluster", "unknown"),
@@ -241,24 +267,24 @@ def markdown(
         "Rule": cause.rule,
     }
     lines = [
-        f"# {_portable(cause.what)}",
+        f"# {portable(thin(title(was)))}",
         "",
-        _portable(f"{thin(told(incident)[0])} {lost}".rstrip()),
+        portable(f"{thin(told(incident)[0])} {lost}".rstrip()),
         "",
     ]
-    lines += [f"{sentence(incident, now, UTC)} Times are UTC.", ""]
-    lines += [f"- {name}: {_portable(str(value))}" for name, value in facts.items()]
+    lines += [f"{sentence(incident, now, UTC, portable)} Times are UTC.", ""]
+    lines += [f"- {name}: {portable(str(value))}" for name, value in facts.items()]
     lines += [f"- Page: <{link}>"]
     lines += ["", "| UTC | after | | what | detail |", "|---|---|---|---|---|"]
     for step in found:
         cells = (f"{step.at:%Y-%m-%d %H:%M:%S}", after(step.at, began), step.kind)
-        lines.append(f"| {' | '.join((*cells, _portable(step.what), _portable(step.detail)))} |")
+        lines.append(f"| {' | '.join((*cells, portable(step.what), portable(step.detail)))} |")
     if at_risk is not None and replication.is_known(at_risk.frame):
         lines += _table(("partitions", "number"), replication.figures(at_risk, began))
     if late is not None and late.names:
         name = "time lag" if late.is_time else "lag"
         lines += _table(("group", name), lag.figures(late, began))
-        lines += ["", _portable(late.rest)] if late.rest else []
+        lines += ["", portable(late.rest)] if late.rest else []
     return "\n".join(lines) + "\n"
 
 
@@ -266,9 +292,4 @@ def _table(heads: tuple[str, str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Return the lines of a table of what a value was when it began, at most, and at the end."""
     what, value = heads
     head = ["", f"| {what} | {value} when it began | most | at | at the end |", f"|{'---|' * 5}"]
-    return [*head, *(f"| {' | '.join(map(_portable, row))} |" for row in rows)]
-
-
-def _portable(text: str) -> str:
-    """Escape a text of others for Markdown of any make: it knows comments, and no directives."""
-    return escape(text, apart="<!-- -->")
+    return [*head, *(f"| {' | '.join(map(portable, row))} |" for row in rows)]

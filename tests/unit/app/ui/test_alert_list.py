@@ -5,13 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import polars as pl
 import pytest
 
+from alerting.inputs.broker_loss import one_more_loss
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.lifecycle import Alert, State, Worst
 from alerting.rules.model import AlertSeverity, Rule
 from alerting.tools.rule_trial import Tried
-from app.ui.alert_list import alert_rows, at_worst, how_bad, value_rows, worst_first
+from app.ui.alert_list import (
+    alert_rows,
+    as_said,
+    at_worst,
+    how_bad,
+    value_rows,
+    worst_first,
+)
 from app.views.rules.view_model import condition, rule_rows
 from tests.alert_of import alert
 
@@ -147,3 +156,26 @@ def test_alerts_are_in_the_order_of_their_severity_then_the_newest_first() -> No
     urgent = alert(severity=AlertSeverity.CRITICAL, started_at=100.0)
     newer = alert(severity=AlertSeverity.CRITICAL, started_at=200.0)
     assert worst_first([note, urgent, newer]) == [newer, urgent, note]
+
+
+@pytest.mark.parametrize("offline", [[0, 0], [3, 3], [2, 4]])
+@pytest.mark.parametrize("refused", [0, 9])
+@pytest.mark.parametrize("ends_quorum", [True, False])
+def test_no_sentence_of_one_more_loss_is_said_of_what_is_over(
+    offline: list[int], refused: int, ends_quorum: bool
+) -> None:
+    columns = {
+        "broker_id": [1, 3],
+        "is_alive": [True, True],
+        "offline_if_lost": offline,
+        "refused_if_lost": [0, refused],
+        "ends_quorum_if_lost": [False, ends_quorum],
+    }
+    losses = one_more_loss(pl.DataFrame(columns))
+    assert losses
+    said = "".join(f" {one[0].upper()}{one[1:]}." for one in losses)
+    detail = f"2 are left.{said} 5 short."
+    assert as_said(detail, is_over=True) == "It said: 2 are left. 5 short."
+    worse = alert(detail="2 are left.", worst=Worst(at=1500.0, value=1.0, detail=detail))
+    assert how_bad(worse, is_over=True) == "At worst: 2 are left. 5 short."
+    assert as_said(detail, is_over=False) == detail

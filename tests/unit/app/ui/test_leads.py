@@ -95,6 +95,15 @@ def test_once_a_cause_is_over_its_worst_symptom_that_goes_on_leads(
     assert (f"after “cause” ({ends})" in row.note) == (first != "cause")
 
 
+def test_what_began_before_a_cause_that_is_over_is_not_said_to_come_after_it(view: View) -> None:
+    cause, frame = alert("cause", 1500.0, 1900.0, **URGENT), replace(view, now=NOW)
+    notes = [
+        items(incidents([cause, alert("g", began, inhibited_by="cause")]), frame)[0].note
+        for began in (1450.0, 1500.0)
+    ]
+    assert notes == ["in c", "after “cause” (over), in c"]
+
+
 def test_a_row_tells_what_is_so_now_from_the_poll_on_that_found_it(view: View) -> None:
     """Given what was so at the poll before and fires on, then the row is not about that."""
     frame = replace(view, now=NOW)

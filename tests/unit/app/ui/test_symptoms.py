@@ -51,14 +51,14 @@ def test_those_that_never_fired_are_in_no_number_of_symptoms() -> None:
     ("symptoms", "said_now", "said_in_all"),
     [
         pytest.param((), "", "", id="none"),
-        pytest.param(GOES_ON, "2 symptoms now", "2 symptoms now", id="all go on"),
+        pytest.param(GOES_ON, "2 symptoms", "2 symptoms now", id="all go on"),
         pytest.param(
-            (*GOES_ON, OVER), "2 symptoms now", "3 symptoms in all, 2 of them now", id="one is over"
+            (*GOES_ON, OVER), "2 symptoms", "3 symptoms in all, 2 of them now", id="one is over"
         ),
         pytest.param((OVER,), "", "1 symptom in all, none of them now", id="all are over"),
         pytest.param(
             (*GOES_ON, PENDING),
-            *("2 symptoms now, and 1 pending", "2 symptoms now, and 1 pending"),
+            *("2 symptoms, 1 pending", "2 symptoms now, and 1 pending"),
             id="one may fire",
         ),
         pytest.param((NEVER,), "", "1 symptom, too short to alert", id="one never fired"),
@@ -81,7 +81,7 @@ def test_those_that_never_fired_are_in_no_number_of_symptoms() -> None:
         ),
         pytest.param(
             EVERY,
-            "2 symptoms now, and 1 pending",
+            "2 symptoms, 1 pending",
             "3 symptoms in all, 2 of them now, 1 pending, and 1 too short to alert",
             id="all of these",
         ),
@@ -134,7 +134,7 @@ def test_what_is_open_is_as_many_things_as_causes_and_symptoms() -> None:
     assert {one.fingerprint for one in once} == {"broker", "a", "held critical", "alone critical"}
     found = incidents(every)
     assert len(once) == len(found) + sum(counted(symptoms_of(one)).now for one in found)
-    assert [now(one) for one in found] == ["", "2 symptoms now"]
+    assert [now(one) for one in found] == ["", "2 symptoms"]
 
 
 def test_lists_tell_what_goes_on_and_what_is_over_tells_all() -> None:
@@ -154,7 +154,7 @@ def test_all_pages_have_the_same_number_of_symptoms(view: View) -> None:
     (written,) = of_rows(rows.with_columns(pl.lit("c").alias("cluster")))
 
     listed = [items([one], frame)[0] for one in (stored, written)]
-    assert {row.links[0].label for row in listed} == {"incident, 2 symptoms now, and 1 pending"}
+    assert {row.links[0].label for row in listed} == {"incident: 2 symptoms, 1 pending"}
     assert listed[0].more == listed[1].more
     _, detail = headline([written], GROUP_STATUS.empty, CLUSTER_STATUS.empty)
     assert ", 2 symptoms now, folded under causes." in detail

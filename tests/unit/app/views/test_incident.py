@@ -23,6 +23,7 @@ from app.views.incident.view_model import (
     markdown,
     range_of,
     sentence,
+    title,
     told,
     topics_of,
     unheeded,
@@ -49,7 +50,7 @@ def test_what_is_mended_is_named_and_coloured_by_what_it_was_and_told_by_what_is
     assert drawn.unique(maintain_order=True).to_list() == ["pending", "critical", "warning"]
     assert told(incident) == ("g is catching up: 10 wait", "Wait.")
     text = markdown(incident, of_incident(was, (), {}), at(2000), "http://h")
-    assert text.startswith("# g stopped\n\ng is catching up\\: 10 wait\n")
+    assert text.startswith("# g stopped\n\ng is catching up: 10 wait\n")
     over = replace(MENDED, state=State.RESOLVED, resolved_at=1360.0)
     assert told(Incident(cause=over)) == ("It said: 900 wait", "It was advised: Start it.")
 
@@ -91,6 +92,27 @@ def test_its_sentence_says_when_it_began_and_ended() -> None:
     assert sentence(unseen, at(1120), UTC).startswith("It began at 00:16:40 or before and has ")
     loses = Incident(cause=replace(open_one.cause, deadline=1120.0 + 7200.0))
     assert sentence(loses, at(1120), UTC).endswith(" At the present rates it loses data in 2 h.")
+
+
+def test_the_title_of_what_is_over_says_so_and_how_long_it_lasted() -> None:
+    goes_on = replace(CAUSE, state=State.FIRING, resolved_at=None)
+    back = replace(goes_on, recovering_since=1125.0)
+    over = replace(MENDED, state=State.RESOLVED, resolved_at=1360.0)
+    unseen = replace(CAUSE, began_before=True)
+    twice = Incident(cause=CAUSE, earlier=(replace(CAUSE, started_at=10.0, resolved_at=500.0),))
+    alone = [Incident(cause=one) for one in (goes_on, CAUSE, back, unseen, MENDED, over)]
+    goes_on_of_it = replace(SYMPTOM, state=State.FIRING, resolved_at=None)
+    outlived = replace(alone[1], symptoms=(goes_on_of_it,))
+    assert [title(as_it_was(one)) for one in (*alone, twice, outlived)] == [
+        "Broker 2 is missing",
+        "Broker 2 was missing for 6 min",
+        "Broker 2 was missing for 2 min 5 s",
+        "Broker 2 was missing for at least 6 min",
+        "g stopped",
+        "g stopped (over, lasted 3 min 20 s)",
+        "Broker 2 was missing for 6 min the last time",
+        "Broker 2 was missing for 6 min",
+    ]
 
 
 def test_what_is_over_is_told_as_what_was() -> None:
@@ -147,14 +169,14 @@ def test_the_markdown_is_whole_and_takes_no_text_of_others_as_markup() -> None:
         at_risk=History(frame=RISK, step_seconds=30),
         late=late,
     )
-    assert text.startswith("# Broker 2 is missing\n")
+    assert text.startswith("# Broker 2 was missing for 6 min\n")
     assert "It began at 00:16:40, lasted 6 min; its alert was over at 00:22:40." in text
     assert "| 1970-01-01 00:16:50 | +10 s | symptom |" in text
-    assert "| under-replicated | 0 | 54 | 1970-01-01 00:17:00 UTC | 12 |" in text.replace("\\", "")
-    assert "| a|<i> | 3 s | 1 min 30 s | 1970-01-01 00:17:00 UTC |" in text.replace("\\", "")
-    assert "Not known: gone." in text.replace("\\", "")
+    assert "| under-replicated | 0 | 54 | 1970-01-01 00:17:00 UTC | 12 |" in text
+    assert r"| a\|\<i\> | 3 s | 1 min 30 s | 1970-01-01 00:17:00 UTC |" in text
+    assert "Not known: gone." in text
     assert "<b>" not in text.replace("\\<b\\>", "")
-    assert "http\\:<!-- -->//evil.example" in text
+    assert "http:<!-- -->//evil.example" in text
     assert "small" not in text
     assert "- Page: <http://h/incident>\n" in text
     assert "- Severity: was urgent\n" in text

@@ -101,9 +101,19 @@ def test_its_course_begins_with_the_cause_and_what_was_before_is_apart() -> None
         "1 min before, broker configuration changed: 2 (a=1 → a=2)."
     )
     assert number_before(before, at(1000)) == "3 changes in the 10 min before"
-    early = replace(before[0], kind="symptom")
-    assert number_before([early, *before[1:]], at(1000)).startswith("2 changes and 1 other step ")
-    assert not just_before([early], at(1000))
+    assert not just_before([], at(1000))
+
+
+def test_a_symptom_that_began_before_its_cause_is_of_the_course() -> None:
+    early = replace(SYMPTOM, started_at=950.0, fired_at=960.0)
+    over = replace(SYMPTOM, fingerprint="o", check="lag", started_at=700.0, resolved_at=900.0)
+    incident = Incident(cause=CAUSE, symptoms=(over, early))
+    before, course = parted(of_incident(incident, of_changes(CHANGES), {}), at(1000))
+    assert [step.kind for step in before] == ["change"], "changes alone are folded"
+    assert [step.kind for step in course] == [
+        *("symptom", "end", "symptom", "cause", "alert", "end", "end")
+    ]
+    assert as_rows(course, at(1000))["after"].to_list()[2] == "-50 s"
 
 
 def test_what_two_rules_say_of_one_thing_at_one_time_is_one_bar_as_bad_as_the_worse() -> None:
@@ -194,13 +204,24 @@ def test_a_symptom_that_comes_and_goes_is_one_thing_and_says_nothing_before_its_
         return [(one.kind, one.what, one.detail) for one in found if SYMPTOM.what in one.what]
 
     assert told_of(late[:1]) == [
-        ("symptom", SYMPTOM.what, "More arrives."),
+        ("symptom", SYMPTOM.what, ""),
         ("end", f"over: {SYMPTOM.what}", "It said: 0 wait"),
     ]
     often = f"{SYMPTOM.what}, 2 times"
-    assert told_of(late) == [("symptom", often, "More arrives."), ("end", f"over: {often}", "")]
+    assert told_of(late) == [("symptom", often, ""), ("end", f"over: {often}", "")]
     goes_on = replace(late[1], state=State.FIRING, resolved_at=None)
     assert [kind for kind, *_ in told_of([late[0], goes_on])] == ["symptom"], "it is not over"
+
+
+def test_what_is_usual_is_not_said_of_a_symptom_whose_cause_is_known() -> None:
+    hangs = replace(SYMPTOM, check="stalled", cause="A call in the handler that hangs.")
+    before = replace(hangs, started_at=700.0)
+    failed = replace(SYMPTOM, check="tasks_failed", cause="No such table.")
+    told_of = []
+    for one in (hangs, before, failed):
+        found = of_incident(Incident(cause=CAUSE, symptoms=(one,)), (), {})
+        told_of += [step.detail for step in found if step.kind == "symptom"]
+    assert told_of == ["", "A call in the handler that hangs.", "No such table."]
 
 
 def test_a_symptom_that_never_fired_is_told_and_drawn_as_pending() -> None:

@@ -81,7 +81,7 @@ def test_causes_come_first_with_their_symptoms_below_them(view: View) -> None:
     row = incident_list.items(found, at_start(view), stored=False)[1]
     assert row.link is not None
     assert (row.link.page, row.link.parameters["group"]) == ("group", "cause")
-    assert (row.more_label, row.more) == ("1 symptom now", ["symptom is late: why"])
+    assert (row.more_label, row.more) == ("1 symptom", ["symptom is late: why"])
     assert not row.links, "no service keeps it"
 
 
