@@ -24,7 +24,10 @@ _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 _WEEK = timedelta(days=7)
 _RATES = {"arrival_per_second": "arriving", "consumption_per_second": "consumed"}
 _HOURS_NAMED = 3
-_NEAR = 0.1
+_FAR = 2.0
+"""A value is far off what is usual beyond so many times of it, and below that part of it."""
+_LAG_SECONDS, _LEAST_LAG = 10.0, 10.0
+"""A lag of fewer messages, or of what arrives in less time, is never far above what is usual."""
 _BEFORE = {"yesterday": timedelta(days=1), "last week": timedelta(days=7)}
 
 
@@ -37,8 +40,9 @@ class Usual:
     high: float  # 95 % quantile
 
     def holds(self, value: float) -> bool:
-        """Return whether a value is as usual: in the band, or near the median of a narrow one."""
-        return self.low <= value <= self.high or abs(value - self.median) <= _NEAR * self.median
+        """Return whether a value is as usual: in the band, or not far off its median."""
+        is_near = self.median / _FAR < value < self.median * _FAR
+        return self.low <= value <= self.high or is_near
 
 
 def season(view: View, subject: str, name: str, metric: str) -> pl.DataFrame:
@@ -67,7 +71,7 @@ def usual(rows: pl.DataFrame, at: datetime) -> Usual | None:
 def delta(
     known: Usual | None, value: float | None, otherwise: str, part: str | None = None
 ) -> tuple[str, Literal["orange", "violet", "off"]]:
-    """Return the clause below a rate: ``usually 43/s``, and its colour: amber where it is not so.
+    """Return the clause below a rate: ``usually 43/s``, and its colour: amber where it is far off.
 
     Args:
         known: What is usual now; None: not known.
@@ -80,6 +84,23 @@ def delta(
     if known is None or value is None:
         return otherwise, "off"
     return f"usually {rate(known.median)}", "off" if known.holds(value) else "orange"
+
+
+def lag_delta(
+    known: Usual | None, lag: float | None, arrival_per_second: float | None
+) -> tuple[str, Literal["orange", "off"]]:
+    """Return the clause below a lag, ``usually up to 458``: amber where it is far above that.
+
+    Args:
+        known: What the highest lag of an hour usually is now; None: not known.
+        lag: The messages that wait now.
+        arrival_per_second: How much arrives: what comes in seconds is little, whatever is usual.
+    """
+    if known is None:
+        return "messages waiting", "off"
+    little = max(_LEAST_LAG, _LAG_SECONDS * (arrival_per_second or 0.0))
+    is_far = lag is not None and lag > _FAR * max(known.high, little)
+    return f"usually up to {short(known.high)}", "orange" if is_far else "off"
 
 
 def unusual(view: View, group: str) -> str | None:

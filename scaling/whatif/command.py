@@ -172,6 +172,8 @@ def _print(console: Console, name: str, result: WhatIf) -> None:
     for label, text in now.items():
         grid.add_row(label, text, changed[label])
     console.print(grid)
+    if result.spare:
+        console.print(f"{result.spare[0].upper()}{result.spare[1:]}.")
     for note in result.notes:
         console.print(f"Assumed: {note}.")
 
@@ -192,7 +194,9 @@ def _texts(run: WhatIfOutcome, hours: float, objective_seconds: float) -> dict[s
 
 
 def _drain(run: WhatIfOutcome, hours: float) -> str:
-    return f"not in {hours:g} h" if run.drain_seconds is None else _duration(run.drain_seconds)
+    if run.drain_seconds is None:
+        return f"not in {hours:g} h"
+    return f"{_duration(run.drain_seconds)}{', then back' if run.is_back else ''}"
 
 
 def _duration(seconds: float) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from alerting.status.phrases import plural
 from simulation.assignors import Assignor
 from simulation.interventions import Interventions
 from simulation.model import Backlog, Consumers, Floats, Rate, SimulatedEvent, Workload
@@ -23,8 +24,15 @@ from simulation.simulator import Simulation
 DRAINED_SECONDS = 10.0
 """A group is level with its topics when its oldest unread message is no older than that."""
 
+_BACK_SECONDS = 3 * DRAINED_SECONDS
+"""A backlog that was drained is back when its oldest message is older than that."""
+
 _POINTS = 180
+_SLOTS = 64
+"""Consumers that noise is drawn for, at least: usual questions all see the same draw."""
 _MOST_CONSUMERS = 2000
+_REPLACED = 2
+"""So many slots are free beside the consumers, for one that takes the place of another."""
 _MOST_PARTITIONS = 10_000
 _MOST_CAPACITY = 1e9
 _STEPS = 40_000
@@ -109,6 +117,7 @@ class WhatIfOutcome:
         lag_peak: The most messages that waited at a point.
         drain_seconds: From the point at which most waited until the time lag is no more than
             ``DRAINED_SECONDS``; 0 where it was never above; None where that is not reached.
+        is_back: Whether a backlog comes back after that.
     """
 
     seconds: Floats
@@ -121,6 +130,7 @@ class WhatIfOutcome:
     time_lag_peak_seconds: float
     time_lag_end_seconds: float
     drain_seconds: float | None
+    is_back: bool
     violation_minutes: float
     consumer_hours: float
     lost_messages: float
@@ -128,14 +138,29 @@ class WhatIfOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
-    """A comparison."""
+    """A comparison.
+
+    Attributes:
+        most_useful: Consumers of which more change nothing, where more were asked for.
+        is_replay: Whether it is of measured time that ends now; else it begins now.
+    """
 
     now: WhatIfOutcome
     changed: WhatIfOutcome
     hours: float
     objective_seconds: float
     notes: tuple[str, ...]
-    is_replay: bool = False  # of measured time that ends now; else it begins now
+    is_replay: bool = False
+    most_useful: int | None = None
+
+    @property
+    def spare(self) -> str | None:
+        """Say that consumers were asked for which change nothing; None: there are none."""
+        if self.most_useful is None:
+            return None
+        most = plural(self.most_useful, "consumer")
+        are = "is 1 partition" if self.most_useful == 1 else f"are {self.most_useful} partitions"
+        return f"more than {most} change nothing: there {are}"
 
 
 def what_if(
@@ -164,13 +189,25 @@ def what_if(
         else:
             notes.append("each partition's keys are taken to be many: they split evenly")
         notes.append("what waits now stays in the partitions it is in")
+    asked = inputs.consumers if change.consumers is None else change.consumers
+    partitions = max(sum(inputs.topics.values()), change.partitions or 0)
+    slots = _slots(inputs.consumers, asked)
+    # The one that takes over from a lost consumer is of use, though it holds nothing before.
+    is_spare = asked > max(partitions, 1) and change.lost is None
+    now = _run(inputs, WhatIfChange(), hours, seed, slots)
+    changed = _run(inputs, change, hours, seed, slots)
+    if now.lost_messages or changed.lost_messages:
+        notes.append(
+            "the number of deleted messages is rough: a percent more capacity changes it much"
+        )
     return WhatIf(
-        now=_run(inputs, WhatIfChange(), hours, seed),
-        changed=_run(inputs, change, hours, seed),
+        now=now,
+        changed=changed,
         hours=hours,
         objective_seconds=inputs.objective_seconds,
         notes=tuple(notes),
         is_replay=inputs.is_replay,
+        most_useful=partitions if is_spare else None,
     )
 
 
@@ -235,13 +272,28 @@ def _check(inputs: WhatIfInputs, change: WhatIfChange, hours: float) -> None:
         raise SimulationError("there is no consumer that could be lost")
 
 
-def _run(inputs: WhatIfInputs, change: WhatIfChange, hours: float, seed: int) -> WhatIfOutcome:
+def _slots(*consumers: int) -> int:
+    """Return for how many consumers noise is drawn: few numbers, as each is another draw."""
+    slots = _SLOTS
+    while slots < max(consumers) + _REPLACED:
+        slots *= 2
+    return slots
+
+
+def _run(
+    inputs: WhatIfInputs, change: WhatIfChange, hours: float, seed: int, slots: int
+) -> WhatIfOutcome:
     seconds = hours * 3600.0
-    consumers = inputs.consumers if change.consumers is None else change.consumers
+    asked = inputs.consumers if change.consumers is None else change.consumers
     partitions = sum(inputs.topics.values())
     most = max(1, partitions, change.partitions or 0)
+    # A consumer without a partition does nothing; that it joins or leaves is no change, either.
+    useful = _MOST_CONSUMERS if change.lost is not None else most
+    consumers = min(asked, useful)
+    begin = min(inputs.consumers, useful)
+    idle_hours = (asked - consumers) * hours
     step = max(1.0, float(np.ceil(seconds / min(_STEPS, _CELLS / most))))
-    simulation = Simulation(_workload(inputs, change, consumers), seed, step_seconds=step)
+    simulation = Simulation(_workload(inputs, change, begin, slots), seed, step_seconds=step)
     if change.partitions is not None and change.partitions > partitions:
         partitions = change.partitions
         simulation.add_partitions(partitions)
@@ -255,29 +307,35 @@ def _run(inputs: WhatIfInputs, change: WhatIfChange, hours: float, seed: int) ->
         truth = simulation.truth()
         lag[index], late[index] = float(truth.waiting.sum()), truth.time_lag_seconds
     truth = simulation.truth()
+    drained, is_back = _drained(times, lag, late)
     return WhatIfOutcome(
         seconds=times,
         lag=np.round(lag),
         time_lag_seconds=late,
-        consumers=consumers,
+        consumers=asked,
         partitions=partitions,
         lag_peak=float(np.round(lag.max())),
         lag_end=float(np.round(lag[-1])),
         time_lag_peak_seconds=max(truth.worst_time_lag_seconds, float(late[0])),
         time_lag_end_seconds=float(late[-1]),
-        drain_seconds=_drain_seconds(times, lag, late),
+        drain_seconds=drained,
+        is_back=is_back,
         violation_minutes=truth.violation_minutes,
-        consumer_hours=truth.consumer_hours,
+        consumer_hours=truth.consumer_hours + idle_hours,
         lost_messages=float(np.round(truth.lost)),
     )
 
 
-def _drain_seconds(times: Floats, lag: Floats, late: Floats) -> float | None:
+def _drained(times: Floats, lag: Floats, late: Floats) -> tuple[float | None, bool]:
+    """Return how long the peak takes to drain, and whether a backlog comes back after that."""
     if late.max() <= DRAINED_SECONDS:
-        return 0.0
+        return 0.0, False
     peak = int(lag.argmax())
     level = np.flatnonzero(late[peak:] <= DRAINED_SECONDS)
-    return float(times[peak + level[0]] - times[peak]) if len(level) else None
+    if not len(level):
+        return None, False
+    first = peak + int(level[0])
+    return float(times[first] - times[peak]), bool(late[first:].max() > _BACK_SECONDS)
 
 
 def _lose_one(simulation: Interventions, seconds: float) -> None:
@@ -286,7 +344,7 @@ def _lose_one(simulation: Interventions, seconds: float) -> None:
         simulation.lose_member(simulation.working_members[0], back_after_seconds=seconds)
 
 
-def _workload(inputs: WhatIfInputs, change: WhatIfChange, consumers: int) -> Workload:
+def _workload(inputs: WhatIfInputs, change: WhatIfChange, consumers: int, slots: int) -> Workload:
     total = float(inputs.arrival_per_second.sum())
     factor = change.arrival_factor
     rate: Rate = constant(total * factor)
@@ -310,11 +368,11 @@ def _workload(inputs: WhatIfInputs, change: WhatIfChange, consumers: int) -> Wor
         rate=rate,
         weights=inputs.arrival_per_second if total > 0 else None,
         consumers=Consumers(
-            count=inputs.consumers,
+            count=consumers,
             rate_per_second=change.capacity_per_second or inputs.capacity_per_second,
             assignor=inputs.assignor,
             shared_limit_per_second=inputs.shared_limit_per_second,
-            maximum=max(inputs.consumers, consumers) + 2,
+            maximum=slots,
         ),
         burstiness=0.1,
         objective_seconds=inputs.objective_seconds,

@@ -28,6 +28,25 @@ class MeasuredMinute:
     lost_messages: float | None = None  # that retention had deleted unread, at most at a poll
 
 
+def why_not_replayed(minutes: Sequence[MeasuredMinute]) -> str | None:
+    """Say why a time cannot be replayed; None: it can.
+
+    Args:
+        minutes: What was measured, in any order.
+    """
+    at = [one.at for one in minutes if one.arrival_per_second is not None]
+    if len(at) < LEAST_MINUTES:
+        return f"{plural(len(at), 'minute')} of them were measured, and it takes {LEAST_MINUTES}"
+    if _length(at) > 2 * len(at):
+        return f"of {plural(_length(at), 'minute')} only {len(at)} were measured"
+    return None
+
+
+def _length(at: Sequence[float]) -> int:
+    """Return how many minutes a time has of which some are known."""
+    return round((max(at) - min(at)) / STEP_SECONDS) + 1
+
+
 def replayed(inputs: WhatIfInputs, minutes: Sequence[MeasuredMinute]) -> WhatIfInputs | None:
     """Return the inputs of a run that begins with the first minute and sees what arrived then.
 
@@ -39,20 +58,18 @@ def replayed(inputs: WhatIfInputs, minutes: Sequence[MeasuredMinute]) -> WhatIfI
         minutes: What was measured, in any order.
 
     Returns:
-        None where fewer than ``LEAST_MINUTES`` minutes, or not half of the time, are known.
+        None where it cannot be replayed, see ``why_not_replayed``.
     """
+    if why_not_replayed(minutes) is not None:
+        return None
     known = sorted(
         (one for one in minutes if one.arrival_per_second is not None), key=lambda one: one.at
     )
-    if len(known) < LEAST_MINUTES:
-        return None
     at = np.array([one.at for one in known])
     per_second = np.array([one.arrival_per_second or 0.0 for one in known])
     first = at[0]
-    length = round((at[-1] - first) / STEP_SECONDS) + 1
+    length = _length(at.tolist())
     missing = length - len(known)
-    if missing > len(known):
-        return None
     starts = at - first
 
     def course(times: Floats) -> Floats:

@@ -336,7 +336,7 @@ def test_a_group_is_compared_with_what_is_usual_and_with_the_day_before(
     test = open_page(folder, "group", group="payments", range="6h", compare="yesterday")
     calm(test)
     assert [one.value for one in test.caption if "Changed within a week: arriving" in one.value]
-    assert next(one for one in test.metric if one.label == "Lag").delta == "usually up to 43"
+    assert next(one for one in test.metric if one.label == "Lag").delta == "usually up to 60"
     (said,) = [one.value for one in test.caption if "Unusual hours" in one.value]
     assert "700, usually 43" in said
     assert said.endswith("; 1 more.")

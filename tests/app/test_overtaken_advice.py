@@ -182,7 +182,7 @@ def test_advice_of_between_two_rounds_takes_the_place_of_the_rounds(
     test = open_page(folder, "scaling")
     calm(test)
     said = texts(test).replace("\\", "")
-    assert "Measured 9 min ago; 1 group since." in said
+    assert "Measured 9 min ago; 1 group was advised on again since." in said
     archive = next(one for one in listed(test) if one["what"] == "archive")
     assert archive["id"] == "group:archive:start_consumers:0"
     assert archive["badge"]["label"].endswith("act now")

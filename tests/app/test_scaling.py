@@ -110,7 +110,7 @@ def test_evidence_and_what_if_of_the_chosen_group(open_page: Open, advised: Path
     tops = {one["margin"]["t"] for one in layouts}
     assert len(plots) == len(tops) == 1, "figures beside each other begin and end at one height"
     labels = [one.label for one in test.metric]
-    assert {"Most lag", "Longest time lag", "Consumer-hours"} <= set(labels)
+    assert {"Most lag", "Longest time lag", "Drained after"} <= set(labels)
     assert " the time lag would have been at most " in texts(test)
     assert "simulated, with what was measured to arrive" in texts(test)
     own = ("**Lag** messages waiting", "**Time lag** minutes")
@@ -137,7 +137,7 @@ def test_a_what_if_without_capacity_asks_for_it(open_page: Open, filled: Path) -
     assert "was not measured: that takes times" in texts(test).replace("\\", "")
     test.number_input(key="if-capacity-payments").set_value(400.0).run()
     calm(test)
-    assert "Consumer-hours" in [one.label for one in test.metric]
+    assert "Drained after" in [one.label for one in test.metric]
 
 
 def test_a_what_if_begins_with_what_was_seen_at_least(open_page: Open, advised: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_what_if_begins_with_what_was_seen_at_least(open_page: Open, advised: 
     test.selectbox(key="scaling-group").select("stock").run()
     calm(test)
     capacity = test.number_input(key="if-capacity-stock")
-    assert (capacity.label, capacity.value) == ("Messages/s of one consumer, at least", 9.0)
+    assert (capacity.label, capacity.value) == ("Messages/s each, at least", 9.0)
     said = texts(test).replace("\\", "")
     assert said.count("at least 9/s of one consumer were seen") >= 2, "evidence and what-if agree"
     assert "One consumer may process more than this" in said
@@ -160,8 +160,11 @@ def test_a_what_if_says_that_too_little_was_measured(
     test.selectbox(key="scaling-group").select("payments").run()
     test.number_input(key="if-capacity-payments").set_value(400.0).run()
     calm(test)
-    said = texts(test)
-    assert "less than 30 min were measured" in said and "at the present rates" in said
+    said, key = texts(test), "if-arrivals-payments"
+    (why,) = [one.value for one in test.caption if "cannot be replayed" in one.value]
+    assert why.endswith("of them were measured, and it takes 30."), why
+    assert "at the present rates" in said
+    assert "the last hours, as measured" not in test.segmented_control(key=key).options
 
 
 def test_what_became_of_advice(open_page: Open, advised: Path) -> None:

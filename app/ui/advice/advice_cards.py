@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeGuard
 
 import polars as pl
@@ -128,6 +129,20 @@ def in_the_past(advice: Recommendation, older: Overtaken) -> str:
         f"{what} was advised at {older.given}. That is older than {older.now}; the next round "
         "advises anew."
     )
+
+
+def beside_status(advice: Recommendation) -> Recommendation:
+    """Return advice that stands beside its group's status without the figures of an older one.
+
+    Where nothing can be advised, since it was not known what the group does, the reason is the
+    status sentence of that moment: the one beside it is newer.
+    """
+    why = advice.unknown_reason or ""
+    is_of_status = advice.kind is AdviceKind.UNKNOWN and any(map(str.isdigit, why))
+    return replace(advice, unknown_reason=_NO_STATUS) if is_of_status else advice
+
+
+_NO_STATUS = "what the group did was not clear then; the next round looks again"
 
 
 def badge_style(advice: Recommendation, older: Overtaken | None) -> BadgeStyle:

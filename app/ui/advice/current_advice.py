@@ -209,8 +209,11 @@ def words(given: CurrentAdvice, view: View) -> str:
         # Whole minutes: the line does not change with each refresh.
         when = f"Measured {age(old if old < _MINUTE else round(old / _MINUTE) * _MINUTE)}"
     if given.as_of is not None and given.as_of == given.given_at:
-        since = f"; {count(len(given.changed), 'group')} since" if given.changed_at else ""
-        return f"{when}{since}."
+        anew = ""
+        if given.changed_at:
+            groups = count(len(given.changed), "group was", "groups were")
+            anew = f"; {groups} advised on again since"
+        return f"{when}{anew}."
     last = (
         "has given none yet"
         if given.given_at is None
@@ -250,6 +253,8 @@ def draw(view: View, kind: Subject, subject: str) -> int:
             continue
         is_dated = given.as_of is not None and given.as_of == given.given_at
         advice = from_row(row)
+        if kind is Subject.GROUP:
+            advice = advice_cards.beside_status(advice)
         high += card_size.pixels(advice, older)
         advice_cards.card(
             advice,

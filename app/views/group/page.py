@@ -113,23 +113,25 @@ usual = {
     for metric in ("arrival_per_second", "consumption_per_second", "lag_max")
 }
 usual_now = {metric: seasons.usual(rows, view.now) for metric, rows in usual.items()}
+is_part_unknown = bool(row["unknown_partitions"])
+lag_said, lag_colour = seasons.lag_delta(
+    usual_now["lag_max"], row["lag"], row["arrival_per_second"]
+)
+is_late = (row["time_lag_seconds"] or 0) > objective
 with st.grid(6, min_column_width=124, gap="small"):
     components.tile(
         "Lag",
         short(row["lag"]),
-        delta=f"{exact(row['unknown_partitions'])} unknown"
-        if row["unknown_partitions"]
-        else f"usually up to {short(usual_now['lag_max'].median)}"
-        if usual_now["lag_max"] is not None
-        else "messages waiting",
-        colour="violet" if row["unknown_partitions"] else "off",
-        help_text="Log end minus committed offset, over all partitions that are known. Usual is "
-        "the median of the highest lag in this hour of the week.",
+        delta=f"{exact(row['unknown_partitions'])} unknown" if is_part_unknown else lag_said,
+        colour="violet" if is_part_unknown else lag_colour,
+        help_text="Log end minus committed offset, over all partitions that are known. Usual is up "
+        "to the 95 % quantile of the highest lag in this hour of the week, as in the band below.",
     )
     components.tile(
         "Time lag",
         duration(row["time_lag_seconds"]),
-        delta="oldest unread",
+        delta=f"objective: {duration(objective)}" if is_late else "oldest unread",
+        colour="orange" if is_late else "off",
         help_text="Time since the oldest message was appended that the group has not read.",
     )
     for label, metric, written in (

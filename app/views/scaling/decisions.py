@@ -204,7 +204,7 @@ def items(
                     _card_of(_further(one, advice), name)
                     for one, name in zip(further, names[1:], strict=True)
                 ],
-                more_label=f"+{len(further)}" if further else "",
+                more_label="Also advised:" if further else "",
                 more=[
                     f"{_further(one, advice)}: {_why(one, older.get(name), now_there)}"
                     for one, name in zip(further, names[1:], strict=True)
@@ -274,7 +274,8 @@ def _card_of(label: str, name: str) -> Target:
 
 def _further(one: Recommendation, first: Recommendation) -> str:
     is_own = one.subject_kind is first.subject_kind and one.subject == first.subject
-    return advice_cards.change(one) if is_own else f"also advised on its topic {one.subject}"
+    change = advice_cards.change(one)
+    return change if is_own else f"{change} (topic {one.subject})"
 
 
 def _why(advice: Recommendation, newer: Overtaken | None, figures: brief.Figures | None) -> str:

@@ -29,7 +29,12 @@ from scaling.whatif.queue_model import (
     WhatIfOutcome,
     what_if,
 )
-from scaling.whatif.replay import LEAST_MINUTES, MeasuredMinute, replayed, why_not_followed
+from scaling.whatif.replay import (
+    MeasuredMinute,
+    replayed,
+    why_not_followed,
+    why_not_replayed,
+)
 from scaling.whatif.replay import forecast as forecast_course
 
 _HOURS = 6.0
@@ -118,7 +123,10 @@ def panel(view: View, facts: GroupFacts, read_at: datetime, proposed: int | None
     known = measured.per_second if measured is not None else None
     at_least = measured.low if measured is not None and known is None else None
     with st.container(border=True, key="what-if"):
-        first, second, third, fourth = st.columns(4, gap="small")
+        # The last label is the longest, and its box begins as high as the others.
+        first, second, third, fourth = st.columns(
+            [4, 4, 4, 5], gap="small", vertical_alignment="bottom"
+        )
         consumers = first.number_input(
             "Consumers", 1, 2000, proposed or facts.members or 1, key=f"if-consumers-{group}"
         )
@@ -142,10 +150,10 @@ def panel(view: View, facts: GroupFacts, read_at: datetime, proposed: int | None
             key=f"if-arrival-{group}",
         )
         capacity = fourth.number_input(
-            f"Messages/s of one consumer{', at least' if at_least else ''}",
+            f"Messages/s each{', at least' if at_least else ''}",
             0.0,
             value=rounded(known or at_least),
-            placeholder="not measured: give it",
+            placeholder="unknown",
             key=f"if-capacity-{group}",
             help="What one consumer can process when it never waits.",
         )
@@ -165,14 +173,25 @@ def panel(view: View, facts: GroupFacts, read_at: datetime, proposed: int | None
             return
         minutes = measured_minutes(view.cache_key, view.cluster, group, read_at, view)
         hours = _expected(view, group)
+        not_replayed = why_not_replayed(minutes)
+        choices = [
+            *([] if not_replayed else [_MEASURED]),
+            *([_EXPECTED] if hours else []),
+            _HELD,
+        ]
+        key = f"if-arrivals-{group}"
+        if st.session_state.get(key) not in choices:  # it could be had before
+            st.session_state.pop(key, None)
         arrivals = st.segmented_control(
             "Arrivals",
-            [_MEASURED, *([_EXPECTED] if hours else []), _HELD],
-            default=_MEASURED,
+            choices,
+            default=_HELD if not_replayed else _MEASURED,
             required=True,
-            key=f"if-arrivals-{group}",
+            key=key,
             label_visibility="collapsed",
         )
+        if not_replayed:
+            st.caption(escape(f"The last hours cannot be replayed: {not_replayed}."))
         change = WhatIfChange(
             consumers=consumers,
             partitions=partitions if partitions != partitions_now else None,
@@ -210,17 +229,45 @@ def _moment(view: View, read_at: datetime) -> str:
 
 
 def outcome(found: WhatIf) -> str:
-    """Say in a sentence how late the group would be with the change, and as it is."""
+    """Say how late the group would be with the change and as it is, and what makes no difference.
+
+    A backlog that is drained and comes back is said to.
+    """
+    spare = f" {found.spare[0].upper()}{found.spare[1:]}." if found.spare else ""
+    return f"{_compared(found)}{_back(found)}{spare}"
+
+
+def _compared(found: WhatIf) -> str:
     now, changed = found.now, found.changed
     would = f"the time lag would {'have been' if found.is_replay else 'be'}"
     if _how_late(now) == _how_late(changed):
         is_same = np.array_equal(now.lag, changed.lag)
         given = "As it is" if is_same else "With the change as without it"
-        return f"{given}, {would} {_how_late(now)}."
+        return f"{given}, {would} {_how_late(now)}{_of(found)}."
     given, as_it_is = "With the change", "as it is"
     if now.consumers != changed.consumers:
-        given, as_it_is = f"With {count(changed.consumers, 'consumer')}", f"with {now.consumers}"
-    return f"{given} {would} {_how_late(changed)}; {as_it_is} {_how_late(now)}."
+        # What more of them than are of use would do was not worked out: it is the same.
+        consumers = found.most_useful or changed.consumers
+        given, as_it_is = f"With {count(consumers, 'consumer')}", f"with {now.consumers}"
+    return f"{given} {would} {_how_late(changed)}; {as_it_is} {_how_late(now)}{_of(found)}."
+
+
+def _of(found: WhatIf) -> str:
+    """Say in how long messages are deleted, where some are: a total alone tells little."""
+    is_lost = round(found.now.lost_messages) or round(found.changed.lost_messages)
+    return f" in {duration(found.hours * 3600)}" if is_lost else ""
+
+
+def _back(found: WhatIf) -> str:
+    """Say of a backlog that is drained and comes back that it does."""
+    said = [
+        f"{who}, it drains in {duration(one.drain_seconds)} and comes back"
+        for who, one in (("with the change", found.changed), ("as it is", found.now))
+        if one.is_back
+    ]
+    if len(said) == 2 and found.now.drain_seconds == found.changed.drain_seconds:
+        said = said[1:]
+    return f" The backlog does not stay drained: {'; '.join(said)}." if said else ""
 
 
 def _how_late(one: WhatIfOutcome) -> str:
@@ -233,11 +280,14 @@ def _show(
     view: View, found: WhatIf, minutes: Sequence[MeasuredMinute], arrivals: str, moment: str
 ) -> None:
     st.markdown(escape(outcome(found)))
+    if found.now.consumer_hours != found.changed.consumer_hours:
+        hours_of = f"{found.changed.consumer_hours:.4g} consumer-hours"
+        st.caption(f"It takes {hours_of}; as it is {found.now.consumer_hours:.4g}.")
     now, changed = found.now, found.changed
     not_followed = why_not_followed(minutes) if found.is_replay else None
     is_compared = found.is_replay and not_followed is None
     measured = sorted(minutes, key=lambda one: one.at) if is_compared else []
-    with st.grid(5, min_column_width=124, gap="small"):
+    with st.grid(4, min_column_width=124, gap="small"):
         for label, then, before in (
             (
                 "Most lag",
@@ -249,16 +299,11 @@ def _show(
                 duration(changed.time_lag_peak_seconds),
                 duration(now.time_lag_peak_seconds),
             ),
-            ("Drained after", _drained(changed.drain_seconds), _drained(now.drain_seconds)),
+            ("Drained after", drained(changed), drained(now)),
             (
                 "Objective missed for",
                 duration(changed.violation_minutes * 60),
                 duration(now.violation_minutes * 60),
-            ),
-            (
-                "Consumer-hours",
-                f"{changed.consumer_hours:.4g}",
-                f"{now.consumer_hours:.4g}",
             ),
         ):
             components.tile(label, then, delta=f"as it is: {before}")
@@ -315,18 +360,16 @@ def _show(
             if arrivals == _EXPECTED
             else "one draw of arrivals"
         ),
-        *(
-            [f"less than {LEAST_MINUTES} min were measured, or too few of them: not replayed"]
-            if arrivals == _MEASURED and not found.is_replay
-            else []
-        ),
         *found.notes,
         *([not_followed] if not_followed else []),
     ]
     st.caption(escape("; ".join(notes) + "."))
 
 
-def _drained(seconds: float | None) -> str:
-    if seconds is None:
+def drained(one: WhatIfOutcome) -> str:
+    """Say after which time a backlog is drained, in a word or two."""
+    if one.drain_seconds is None:
         return "not yet"
-    return duration(seconds) if seconds else "never late"
+    if one.is_back:
+        return "comes back"
+    return duration(one.drain_seconds) if one.drain_seconds else "never late"

@@ -11,6 +11,7 @@ import pytest
 
 from alerting.status.descriptions import SCALING_STEP, WAIT_STEP
 from app.data.context import View
+from app.ui.advice import advice_cards
 from app.ui.advice.advice_facts import facts_of_group
 from app.ui.advice.current_advice import CurrentAdvice
 from app.ui.advice.urgency import as_alerted, with_losses
@@ -126,3 +127,17 @@ def test_what_advice_is_taken_from_is_read_once_a_round(view: View) -> None:
     anew = facts_of_group(later, "a", replace(given, as_of=later.now))
     assert anew.facts is not None
     assert (anew.facts.members, anew.at) == (2, later.now)
+
+
+@pytest.mark.parametrize(
+    ("why", "is_kept"),
+    [
+        ("No members for 5 s: 8 s behind with 940", False),
+        ("the group's members could not be read", True),
+    ],
+)
+def test_advice_beside_a_status_has_no_figures_of_an_older_one(why: str, is_kept: bool) -> None:
+    unknown = replace(WATCHED, kind=AdviceKind.UNKNOWN, unknown_reason=why)
+    found = advice_cards.beside_status(unknown).unknown_reason
+    assert (why == found) is is_kept
+    assert advice_cards.beside_status(replace(unknown, kind=AdviceKind.KEEP)).unknown_reason == why

@@ -187,6 +187,9 @@ def test_the_age_of_advice_is_said_in_few_words(view: View, seconds: int, said: 
     at = view.now - timedelta(seconds=seconds)
     given = CurrentAdvice(rows=recommendation_frame([]), as_of=at, given_at=at)
     assert current_advice.words(given, view) == said
+    anew = replace(given, changed=frozenset("abc"), changed_at=view.now)
+    since = f"{said[:-1]}; 3 groups were advised on again since."
+    assert current_advice.words(anew, view) == since
 
 
 @pytest.mark.parametrize(

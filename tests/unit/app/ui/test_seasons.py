@@ -15,7 +15,7 @@ from app.style.charts.base import Axis
 from app.style.charts.lines import Band, Ghost, Line, columns_chart
 from app.style.theme import LIGHT
 from app.ui.advice.forecast import holds
-from app.ui.seasons import Usual, band, changed, delta, ghost, usual
+from app.ui.seasons import Usual, band, changed, delta, ghost, lag_delta, usual
 from lake.schemas.tables import GROUP_HISTORY
 
 MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
@@ -63,6 +63,12 @@ def test_a_band_compares_like_with_like(
     ("known", "value", "said"),
     [
         pytest.param(Usual(low=40, median=43, high=50), 45.0, ("usually 43/s", "off"), id="usual"),
+        pytest.param(
+            Usual(low=130, median=137, high=150),
+            121.0,
+            ("usually 137/s", "off"),
+            id="a little less",
+        ),
         pytest.param(Usual(low=40, median=43, high=50), 234.0, ("usually 43/s", "orange"), id="up"),
         pytest.param(Usual(low=40, median=43, high=50), 0.0, ("usually 43/s", "orange"), id="down"),
         pytest.param(Usual(low=40, median=43, high=50), None, ("all", "off"), id="unknown now"),
@@ -74,6 +80,27 @@ def test_a_rate_is_compared_with_what_is_usual(
 ) -> None:
     assert delta(known, value, "all") == said
     assert delta(known, value, "all", "5 of 6 partitions") == ("5 of 6 partitions", "violet")
+
+
+@pytest.mark.parametrize(
+    ("lag", "said"),
+    [
+        pytest.param(15_900, ("usually up to 1.06\u202fk", "orange"), id="far above"),
+        pytest.param(1900, ("usually up to 1.06\u202fk", "off"), id="little above"),
+        pytest.param(0, ("usually up to 1.06\u202fk", "off"), id="nothing waits"),
+        pytest.param(None, ("usually up to 1.06\u202fk", "off"), id="unknown now"),
+    ],
+)
+def test_a_lag_is_compared_with_what_the_band_has(lag: float | None, said: tuple[str, str]) -> None:
+    assert lag_delta(Usual(low=100, median=470, high=1060), lag, 50.0) == said
+
+
+def test_a_lag_of_seconds_is_never_far_above() -> None:
+    known = Usual(low=0, median=0, high=1)
+    assert lag_delta(known, 9, None)[1] == "off"
+    assert lag_delta(known, 900, 50.0)[1] == "off"
+    assert lag_delta(known, 1100, 50.0)[1] == "orange"
+    assert lag_delta(None, 1100, 50.0) == ("messages waiting", "off")
 
 
 def test_what_has_changed_within_a_week_is_said_the_newest_first() -> None:

@@ -26,8 +26,6 @@ from scaling.advice.model import (
     Recommendation,
 )
 from scaling.advisers.retention import group_deadline
-from scaling.whatif.queue_model import WhatIfChange, even_inputs
-from scaling.whatif.queue_model import what_if as simulated
 from tests.unit.alerting.status.scenarios import constant
 from tests.unit.scaling.advisers.advising import advice_on, facts, six
 
@@ -160,7 +158,10 @@ def test_a_subject_has_one_row_and_its_further_advice_is_counted_there() -> None
     rows = pl.concat([rows.filter(pl.col("subject") == name) for name in (late.group, "another")])
     picked = decisions.row_id(rows.row(1, named=True))
     found = decisions.items(rows, {}, picked=picked, now=NOW, zone=UTC)
-    assert [(one.what, one.more_label) for one in found] == [(late.group, "+1"), ("another", "")]
+    assert [(one.what, one.more_label) for one in found] == [
+        (late.group, "Also advised:"),
+        ("another", ""),
+    ]
     first, other = found
     assert [link.parameters["advice"] for link in first.links] == [picked]
     assert first.more == [f"{first.links[0].label}: {brief.why(advice[1])}"]
@@ -351,25 +352,6 @@ def test_the_evidence_of_a_group_is_that_of_the_advice_on_its_consumers() -> Non
     found = view_model.first_of(rows, "payments")
     assert (found["proposed"], found["reason"]) == (6, ADD.reason)
     assert view_model.first_of(rows, "only hot")["quantity"] == ""
-
-
-@pytest.mark.parametrize(
-    ("consumers", "keeps", "said"),
-    [
-        pytest.param(4, None, "With 4 consumers the time lag would be at most ", id="more"),
-        pytest.param(2, None, "As it is, the time lag would be at most ", id="as many"),
-        pytest.param(2, 60.0, "As it is, the time lag would be at most ", id="loss"),
-    ],
-)
-def test_what_would_be_is_said_first(consumers: int, keeps: float | None, said: str) -> None:
-    late = even_inputs(
-        partitions=4, arrival_per_second=100.0, consumers=2, capacity_per_second=30.0
-    )
-    late = replace(late, retention_seconds=keeps)
-    told = what_if.outcome(simulated(late, WhatIfChange(consumers=consumers), hours=0.5))
-    assert told.startswith(said)
-    assert ("; with 2 at most " in told) is (consumers == 4)
-    assert (" messages deleted unread" in told) is (keeps is not None)
 
 
 @pytest.mark.parametrize(
