@@ -68,7 +68,8 @@ DEFAULT_ALERT_RULES: tuple[Rule, ...] = (
     _rule("ConnectorTasksFailed", "tasks_failed", _CRITICAL),
     _rule("QueueBacklog", "queue_backlog", _WARNING, 10_000, lasts=5 * _MINUTE),
     _rule("QueueWithoutConsumers", "queue_no_consumers", _CRITICAL, lasts=_MINUTE),
-    _rule("QueueDeadLettersLost", "queue_target_missing", _CRITICAL),
+    # Definitions are made one by one: a queue may be there before its dead-letter exchange.
+    _rule("QueueDeadLettersLost", "queue_target_missing", _CRITICAL, lasts=30.0),
     # The monitor itself.
     _rule("CollectionFailed", "collection_failed", _WARNING, lasts=_MINUTE),
     _rule("DataStale", "data_stale", _WARNING, 4.0, lasts=30.0),

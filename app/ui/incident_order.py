@@ -22,7 +22,8 @@ def in_order(found: Iterable[Incident], now: datetime) -> list[Incident]:
 
     What recovers comes after all that fires, and what is pending last; among these the worst comes
     first. Among its like comes first a missing broker, after which one more fault may stop all;
-    then what is lost now, then the nearest deadline, then what has none, and of these the newest.
+    then what loses data or did in the last minutes, then the nearest deadline, then what has none,
+    and of these the newest.
     """
     return sorted(found, key=lambda one: _urgency(one, now))
 
@@ -40,8 +41,9 @@ def _urgency(one: Incident, now: datetime) -> tuple[int, int, bool, int, float, 
 
 
 def _loss(one: Incident, now: datetime) -> tuple[int, float]:
-    """Rank what is lost now, what will be in how long, and the rest."""
-    if losing(one) and one.loses_now:
+    """Rank what is lost or just was, what will be in how long, and the rest."""
+    # A loss of some minutes ago ranks as one of now: it comes back, and rows are to stand still.
+    if losing(one):
         return 0, 0.0
     at = loses_first(one).deadline
     left = math.inf if at is None else at - now.timestamp()

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from alerting.status.model import Status
 from app.data import losses, present
 from app.data.context import View
-from app.style.format import clock, count, listing
+from app.style.format import clock, count, exact, listing
 from app.ui import components
 from app.ui.alert_list import moment
 from app.ui.incident_list import or_before
@@ -94,6 +94,29 @@ def said(view: View, found: Iterable[Incident]) -> dict[str, str]:
         totals = {each.group: _total(view, each) for each in lost[:_NAMED]}
         sentences[one.cause.id] = sentence(one, lost, totals, view)
     return sentences
+
+
+def by_group(view: View, found: Iterable[Incident]) -> dict[str, str]:
+    """Say how much groups of the cluster have lost since they began to: those that lost most.
+
+    It is the number that ``said`` says, such as ``At least 41,000 lost since 08:40``.
+
+    Args:
+        view: The frame of the page.
+        found: Open incidents.
+    """
+    losing = [
+        lost
+        for one in found
+        for lost in losses_of(one)
+        if lost.ended_at is None and lost.cluster == view.cluster
+    ]
+    most = sorted(losing, key=lambda each: -each.seen)[: _MOST_READ * _NAMED]
+    return {
+        each.group: f"At least {exact(total.messages)} lost{_when(each, total, view)}"
+        for each in most
+        if (total := _total(view, each)).messages
+    }
 
 
 def _total(view: View, loss: Loss) -> Total:

@@ -43,9 +43,9 @@ def told(view: View, found: Sequence[Incident]) -> list[Incident]:
     """Return open incidents as pages tell them.
 
     Where what to do is a question of scaling, the step is the change that Scaling advises. Of a
-    group that stopped and has members again, the first thing said is that these are back; of dead
-    letters, what the groups do that may write them, where that decides how many arrive. What
-    recovers is told as what is not so any more.
+    group that stopped and has members again, the first thing said is that these are back. Of dead
+    letters it is how many arrive, and then what the groups do that may write them, where that
+    decides it. What recovers is told as what is not so any more.
     """
     found = [*map(in_past, found)]
     advised: dict[tuple[str, str], str] = {}
@@ -139,7 +139,7 @@ def with_source(one: Incident, sources: Mapping[tuple[str, str], Source]) -> Inc
     if source is None:
         return one
     lead = one.lead
-    detail = source.said if one.is_recovering else f"{source.said} {lead.detail}".rstrip()
+    detail = source.said if one.is_recovering else f"{lead.detail} {source.said}".lstrip()
     told = one.led_by(replace(lead, detail=detail))
     return replace(told, is_source_stopped=source.is_stopped)
 

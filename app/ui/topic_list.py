@@ -14,7 +14,7 @@ from app.style.format import count, exact, listing, rate, size
 from app.style.theme import BadgeStyle
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.group_list import trends
-from app.ui.tables import NEVER
+from app.ui.tables import DASH, NEVER
 from lake.replication import with_replication
 
 WINDOW = "Messages a second, the mean of the last five minutes."
@@ -89,7 +89,7 @@ def losses(readers: pl.DataFrame) -> str:
 
 
 def losing_first(topics: pl.DataFrame, readers: pl.DataFrame) -> pl.DataFrame:
-    """Return topics with those that ``losses`` names first, and their badge in ``loss``.
+    """Return topics with those that ``losses`` names first, and that badge before their others.
 
     Args:
         topics: Rows of ``rows``.
@@ -97,9 +97,14 @@ def losing_first(topics: pl.DataFrame, readers: pl.DataFrame) -> pl.DataFrame:
     """
     loses = pl.col("topic").is_in(_lost(readers)["topic"].unique().to_list())
     badge = pl.concat_list(pl.lit(BADGE_STYLES[Status.LOSING_DATA].label))
-    none = pl.lit([], pl.List(pl.String))
+    in_sync = pl.col("label").list.contains(REPLICATION["in sync"].label)
     return topics.sort(loses, descending=True, maintain_order=True).with_columns(
-        pl.when(loses).then(badge).otherwise(none).alias("loss")
+        pl.when(loses & in_sync)
+        .then(badge)
+        .when(loses)
+        .then(pl.concat_list(badge, "label"))
+        .otherwise("label")
+        .alias("label")
     )
 
 
@@ -129,11 +134,14 @@ def totals(topics: pl.DataFrame) -> str:
 
 
 def hot_partitions() -> pl.Expr:
-    """Return the hot partitions by name: a bare number would be taken for how many there are."""
+    """Return the hot partitions by name: a bare number would be taken for how many there are.
+
+    Where none is hot that is a dash: names stand out.
+    """
     hot = pl.col("hot_partitions")
     return (
         pl.when(hot.list.len() == 0)
-        .then(pl.lit("none"))
+        .then(pl.lit(DASH))
         .otherwise(pl.format("no. {}", hot.cast(pl.List(pl.String)).list.join(", ")))
     )
 

@@ -136,8 +136,11 @@ BADGE_STYLES = list(topic_list.REPLICATION.values())
 
 def show_topics(partitions: pl.DataFrame, topics: pl.DataFrame) -> None:
     """List topics with partitions at risk, the worst first."""
+    rows = view_model.by_topic(partitions, topics)
+    if said := view_model.alike(rows):
+        st.markdown(escape(said))
     tables.show(
-        view_model.by_topic(partitions, topics),
+        rows,
         {
             "topic": Column("topic", width=230, opens=(routes.TOPIC, "topic")),
             "label": Column("state", "status", badge_styles=BADGE_STYLES, width=135),

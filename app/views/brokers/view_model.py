@@ -17,6 +17,7 @@ from app.style.format import clock, count, duration, exact, listing, thin
 from app.style.theme import BadgeStyle
 from app.ui.tables import DASH
 from app.ui.topic_list import REPLICATION
+from lake.schemas.bronze import IS_INTERNAL_TOPIC
 from lake.schemas.current import CLUSTER_STATUS
 
 UP = BadgeStyle(
@@ -51,6 +52,10 @@ _LEFT = pl.col("in_sync_replicas").list.len().cast(pl.Int64) - 1
 """In-sync replicas where one is lost."""
 
 _DEFAULT = " (default)"
+_MANY = 3
+"""Rows that are alike are said once from so many on."""
+_REFUSES, _STOPS_NOTHING = "refuses acks=all on ", "stops nothing more"
+"""What one more loss would do."""
 
 
 def sentence(
@@ -145,7 +150,7 @@ def with_labels(partitions: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_topic(partitions: pl.DataFrame, topics: pl.DataFrame) -> pl.DataFrame:
-    """Return one row a topic and kind of trouble, in the order in which they come first.
+    """Return one row a topic and kind of trouble, the worst first, and of these one's own topics.
 
     Args:
         partitions: Rows of ``with_labels``.
@@ -178,9 +183,15 @@ def by_topic(partitions: pl.DataFrame, topics: pl.DataFrame) -> pl.DataFrame:
         pl.col("lacking").is_null().any().alias("lacks_others"),
         (pl.col("offline").is_null() | pl.col("refused").is_null()).any().alias("stops_others"),
     )
-    of_topics = topics.select("topic", pl.col("partitions").alias("of"))
-    joined = found.join(losses, on=list(_KIND), how="left", maintain_order="left").join(
-        of_topics, on="topic", how="left", maintain_order="left"
+    of_topics = topics.select("topic", "kind", pl.col("partitions").alias("of"))
+    joined = (
+        found.join(losses, on=list(_KIND), how="left", maintain_order="left")
+        .join(of_topics, on="topic", how="left", maintain_order="left")
+        .sort(
+            pl.col("label").rle_id(),
+            IS_INTERNAL_TOPIC | pl.col("topic").str.starts_with("__"),
+            maintain_order=True,
+        )
     )
     texts = [
         (_brokers(row["lacking"], row["lacks_others"]), _one_more_loss(row))
@@ -190,6 +201,26 @@ def by_topic(partitions: pl.DataFrame, topics: pl.DataFrame) -> pl.DataFrame:
     return joined.select(
         "topic", pl.concat_list("label").alias("label"), "partitions", "of"
     ).hstack(pl.DataFrame(texts, schema=schema, orient="row"))
+
+
+def alike(rows: pl.DataFrame) -> str:
+    """Say once what rows of ``by_topic`` have in common; nothing where they differ, or of few."""
+    same = rows.select(
+        pl.col("label").list.first(), "lacking", pl.col("one_more").str.replace(r"\d[\d\s]*$", "")
+    )
+    if rows.height < _MANY or same.n_unique() > 1:
+        return ""
+    label, lacking, one_more = same.row(0)
+    words = {badge_style.label: state for state, badge_style in REPLICATION.items()}
+    parts = [words[label]]
+    if lacking not in (None, "none"):
+        parts.append(f"not in sync on {lacking}")
+    if one_more == _REFUSES:
+        parts.append("one more loss refuses acks=all on partitions of each")
+    elif one_more == _STOPS_NOTHING:
+        parts.append("one more loss stops nothing more")
+    partitions = count(int(rows["partitions"].sum()), "partition")
+    return f"All {count(rows.height, 'topic')} below, {partitions}: {'; '.join(parts)}."
 
 
 def _brokers(ids: list[int], is_partly: bool) -> str | None:
@@ -202,12 +233,12 @@ def _one_more_loss(row: dict[str, Any]) -> str | None:
         return DASH
     parts = [
         what.format(exact(row[column]))
-        for column, what in (("offline", "takes {} offline"), ("refused", "refuses acks=all on {}"))
+        for column, what in (("offline", "takes {} offline"), ("refused", f"{_REFUSES}{{}}"))
         if row[column]
     ]
     if row["stops_others"]:
         return "; ".join([*parts, "others unknown"]) if parts else None
-    return "; ".join(parts) or "stops nothing more"
+    return "; ".join(parts) or _STOPS_NOTHING
 
 
 def with_names(brokers: pl.DataFrame) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from app.data.context import current
 from app.data.history import GROUP, evenly
 from app.style.columns import line_width, room_left
 from app.style.format import BRIEFLY, count, duration, escape
-from app.ui import components, group_list, routes, tables
+from app.ui import components, group_list, losses, present_incidents, routes, tables
 from app.ui.advice import current_advice
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import Column
@@ -91,6 +91,10 @@ with components.guarded():
     trend = evenly(past, ("group",), GROUP)
 shown = group_list.with_trends(shown, trend)
 
+lost: dict[str, str] = {}
+with components.guarded():
+    lost = losses.by_group(view, present_incidents.here(view))
+shown = group_list.with_total_losses(shown, lost)
 if not view.is_phone:
     shown, quiet_shown = map(group_list.with_brief_reasons, (shown, quiet_shown))
 
@@ -170,7 +174,8 @@ figures = {
 # All of it has room in a window of 1,440 pixels; who is late, how late, why and what next also in
 # one of 1,280, where a table has 860.
 left = room_left(column.width for column in (decides | figures).values())
-advice_width = line_width(shown["advice"], least=96, most=left * 2 // 5)
+why_width = line_width(shown["reason"], least=left * 3 // 5, most=left * 3 // 4)
+advice_width = line_width(shown["advice"], least=96, most=left - why_width)
 columns = {
     **decides,
     "reason": Column("why", width=left - advice_width),

@@ -16,7 +16,7 @@ from app.style.columns import line_width, room_left
 from app.style.format import BRIEFLY, count, duration, exact, listing, zone_name
 from app.ui import tables
 from app.ui.alert_list import EVERY_SEVERITY, at_worst, cut_note, moment, severity_style
-from app.ui.incidents import Incident, mended_at, never_fired, worst_time
+from app.ui.incidents import LOSES_DATA, Incident, mended_at, never_fired, worst_time
 from app.ui.symptoms import counted, symptoms_of
 from app.ui.tables import Column
 from app.ui.time_axis import how_much
@@ -104,7 +104,7 @@ def incident_part(
         if began is None or not is_inside or never_fired(one.cause):
             continue
         cause, symptoms = as_it_was(one.cause), counted(symptoms_of(one))
-        bad, in_all = at_worst(worst_time(one)), (lost or {}).get(cause.id)
+        bad, in_all = at_worst(worst_time(one)), (lost or {}).get(cause.id, "")
         rows.append(
             {
                 "severity": [severity_style(one.cause.severity, is_over=ended is not None).label],
@@ -115,9 +115,7 @@ def incident_part(
                 "seconds": sum(_seconds(each, start, end) for each in (*one.earlier, cause)),
                 "symptoms": symptoms.fired,
                 "not_fired": symptoms.pending + symptoms.never_fired,
-                "detail": f"{bad.removesuffix('.')}. {in_all}"
-                if bad and in_all
-                else bad or in_all or "",
+                "detail": _how_bad(bad, in_all, loses=cause.check == LOSES_DATA),
             }
         )
     time = pl.Datetime("us", "UTC")
@@ -156,6 +154,13 @@ def incident_part(
         note=cut_note(is_cut=is_cut),
         is_cut=is_cut,
     )
+
+
+def _how_bad(worst: str, in_all: str, *, loses: bool) -> str:
+    """Say how bad a cause was: of a loss all of it, since that of some minutes reads as another."""
+    if not worst or (loses and in_all):
+        return in_all
+    return f"{worst.removesuffix('.')}. {in_all}" if in_all else worst
 
 
 def _seconds(cause: Alert, start: datetime, end: datetime) -> float:

@@ -49,7 +49,7 @@ if busiest and busiest["arrival_per_second"] and rates.len():
     detail = (
         f"Most goes to {escape(busiest['topic'])}: {rate(busiest['arrival_per_second'])}, {part}. "
     )
-hot = external.filter(pl.col("hot").is_not_null() & (pl.col("hot") != "none"))
+hot = external.filter(pl.col("hot_partitions").list.len() > 0)
 if hot.height:
     detail += f"{count(hot.height, 'topic')} with a hot partition. "
 without = int((external["groups"] == 0).sum())
@@ -104,47 +104,34 @@ else:
     tables.show(
         listed,
         {
-            "topic": Column("topic", width=170, opens=(routes.TOPIC, "topic"), pinned=True),
-            **(
-                {
-                    "loss": Column(
-                        "data",
-                        "status",
-                        badge_styles=[BADGE_STYLES[Status.LOSING_DATA]],
-                        help="Retention deletes messages before a group reads them.",
-                        width=112,
-                    )
-                }
-                if lost
-                else {}
-            ),
-            "arrival_per_second": Column("arriving", "rate", help=topic_list.WINDOW, width=78),
+            "topic": Column("topic", width=160, opens=(routes.TOPIC, "topic"), pinned=True),
+            "arrival_per_second": Column("arriving", "rate", help=topic_list.WINDOW, width=74),
             "trend": Column(
-                "trend", "trend", width=60, help="Arrivals measured in the chosen range."
+                "trend", "trend", width=56, help="Arrivals measured in the chosen range."
             ),
             "busiest_ratio": Column(
                 "busiest",
                 "share",
                 help="Share of the busiest partition in the topic's messages.",
-                width=70,
+                width=66,
             ),
             "hot": Column(
-                "hot partitions",
+                "hot",
                 help="Partitions that get far more than the others; unknown with few messages.",
-                width=98,
+                width=72,
             ),
-            "slowest_group": Column("slowest group", unknown=DASH, width=190),
-            "slowest_time_lag_seconds": Column("its time lag", "duration", unknown=DASH, width=88),
-            "retention_seconds": Column("retention", "duration", never="no limit", width=82),
+            "slowest_group": Column("slowest group", unknown=DASH, width=150),
+            "slowest_time_lag_seconds": Column("its time lag", "duration", unknown=DASH, width=84),
+            "retention_seconds": Column("retention", "duration", never="no limit", width=80),
             "label": Column(
-                "replication",
+                "state",
                 "status",
-                badge_styles=list(topic_list.REPLICATION.values()),
+                badge_styles=[BADGE_STYLES[Status.LOSING_DATA], *topic_list.REPLICATION.values()],
+                help="Of its replicas; or retention deletes messages before a group reads them.",
                 width=118,
             ),
-            "partitions": Column("partitions", "count", width=82),
-            "groups": Column("groups", "count", width=66),
-            "kind": Column("kind", width=90),
+            "partitions": Column("partitions", "count", width=80),
+            "groups": Column("groups", "count", width=64),
             "size_bytes": Column(
                 "size", "size", help="On disk, over all replicas that are known.", width=78
             ),
@@ -159,6 +146,7 @@ else:
         else "topics",
         sums=topic_list.totals(shown),
         every=lambda: shown,
+        in_file={"kind": Column("kind")},
     )
 
 if history is not None:

@@ -275,8 +275,16 @@ CASES: Mapping[str, Case] = {
         nulls=({DEAD_LETTERS: NO_LETTERS}, {**NO_OFFSETS, DEAD_LETTERS: {"unprocessed": 5}}),
     ),
     "dead_letter_retention": Case(
-        true={TOPICS: always(topic="t.dlq", retention_seconds=60.0)},
-        nulls=({TOPICS: {"topic": "t.dlq", "retention_seconds": None, "unknown_reason": "no"}},),
+        true={
+            TOPICS: always(topic="t.dlq", retention_seconds=60.0),
+            DEAD_LETTERS: always(redrive_group=None),
+        },
+        nulls=(
+            {
+                TOPICS: {"topic": "t.dlq", "retention_seconds": None, "unknown_reason": "no"},
+                DEAD_LETTERS: {"redrive_group": None},
+            },
+        ),
     ),
     "connector_failed": Case(
         true={CONNECTORS: always(state="FAILED")}, nulls=({CONNECTORS: {"state": None}},)

@@ -331,3 +331,15 @@ def test_a_reason_is_new_only_where_the_source_was_watched_before(
         given = CheckInput(frames=frames, classify=classified)
         told += [seen.value for seen in CHECKS["dead_letter_new_reason"].observe(given)]
     assert (1.0 in told) is is_new
+
+
+@pytest.mark.parametrize(("redrive_group", "told"), [(None, 1), ("g", 0)])
+def test_short_retention_is_told_only_of_dead_letters_that_nobody_redrives(
+    redrive_group: str | None, told: int
+) -> None:
+    name = "dead_letter_retention"
+    kept = {**CASES[name].true, DEAD_LETTERS: always(redrive_group=redrive_group)}
+    given = CheckInput(
+        frames=world(replace(CASES[name], true=kept), TRUE_UNTIL), classify=classified
+    )
+    assert len(list(CHECKS[name].evaluate(given))) == told

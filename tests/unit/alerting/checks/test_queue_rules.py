@@ -1,4 +1,4 @@
-"""Of which queues without consumers the default rule tells, and when."""
+"""Of which queues the default rules tell, and when."""
 
 from __future__ import annotations
 
@@ -11,16 +11,22 @@ from alerting.evaluate.observations import evaluate_cluster, observe
 from alerting.inputs.frames import Frames
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.lifecycle import Alert, State, advance
+from alerting.rules.model import Rule
 from lake.schemas.tables import QUEUES
 from tests.unit.alerting.checks.check_world import FINE, POLL, Case, at, collections, frame
 from tests.unit.alerting.evaluate.polled_rows import classified
 
-(RULE,) = (rule for rule in DEFAULT_ALERT_RULES if rule.check == "queue_no_consumers")
+RULE, LETTERS_LOST = (
+    rule
+    for check in ("queue_no_consumers", "queue_target_missing")
+    for rule in DEFAULT_ALERT_RULES
+    if rule.check == check
+)
 POLLS = 1 + int(RULE.for_seconds / POLL.total_seconds())
 """As many as the rule waits for."""
 
 
-def polled(polls: int, **queue: Any) -> list[Alert]:
+def polled(polls: int, rule: Rule = RULE, **queue: Any) -> list[Alert]:
     """Return the alerts of a queue that has been so for some polls."""
     alerts: dict[str, Alert] = {}
     for poll in range(polls):
@@ -30,8 +36,8 @@ def polled(polls: int, **queue: Any) -> list[Alert]:
             "collections": collections(Case(), range(poll + 1), {}),
         }
         frames = Frames(cluster="c", now=at(poll).timestamp(), tables=tables)
-        seen = observe(CheckInput(frames=frames, classify=classified), RULE.check)
-        alerts = advance(alerts, evaluate_cluster([RULE], seen, "c"), {}, frames.now)
+        seen = observe(CheckInput(frames=frames, classify=classified), rule.check)
+        alerts = advance(alerts, evaluate_cluster([rule], seen, "c"), {}, frames.now)
     return list(alerts.values())
 
 
@@ -57,3 +63,10 @@ def test_messages_that_nobody_consumes_fire_once_a_deploy_would_be_over() -> Non
 )
 def test_other_queues_without_consumers_need_nobody(queue: dict[str, Any]) -> None:
     assert polled(POLLS + 1, **{"ready": 3, "consumers": 0, **queue}) == []
+
+
+def test_dead_letters_that_go_nowhere_fire_once_rabbitmq_has_made_its_definitions() -> None:
+    (starts,) = polled(2, LETTERS_LOST, dead_letter_target_missing=True)
+    assert starts.state is State.PENDING
+    (alert,) = polled(3, LETTERS_LOST, dead_letter_target_missing=True)
+    assert (alert.state, alert.severity) == (State.FIRING, LETTERS_LOST.severity)

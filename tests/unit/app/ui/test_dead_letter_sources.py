@@ -11,24 +11,34 @@ from app.ui.incident_list import badge_of
 from app.ui.incidents import Incident
 from app.ui.open_incidents import told, with_source
 from lake.schemas.current import GROUP_STATUS, READERS
-from lake.schemas.tables import DEAD_LETTERS
+from lake.schemas.tables import CONNECTORS, DEAD_LETTERS
 from tests import alert_of
 
 
-def found(statuses: dict[str, str], *, origin: str | None = "orders") -> Source | None:
+def found(
+    statuses: dict[str, str],
+    *,
+    origin: str | None = "orders",
+    sinks: dict[str, str | None] | None = None,
+) -> Source | None:
     """Return what is said of the dead letters of orders, by the status of the groups that read it.
 
-    The group that redrives them reads it, too.
+    The group that redrives them reads it, too. Sinks are groups with their dead-letter topic.
     """
     letters = [{"name": "orders.dlq", "origin": origin, "redrive_group": "redrive"}]
     reads = [{"topic": "orders", "group": name} for name in (*statuses, "redrive")]
     reads.append({"topic": "other", "group": "elsewhere"})
     of_all = {"redrive": "STOPPED", "elsewhere": "STOPPED", **statuses}
     groups = [{"group": name, "status": one, "members": 0} for name, one in of_all.items()]
+    connectors = [
+        {"connect": "k", "connector": name, "group": name, "dead_letter_topic": topic}
+        for name, topic in (sinks or {}).items()
+    ]
     return sources_of(
         pl.DataFrame(letters, schema=DEAD_LETTERS.polars_schema),
         pl.DataFrame(reads, schema=READERS.polars_schema),
         pl.DataFrame(groups, schema=GROUP_STATUS.polars_schema),
+        pl.DataFrame(connectors, schema=CONNECTORS.polars_schema),
     ).get("orders.dlq")
 
 
@@ -75,6 +85,19 @@ def test_nothing_is_said_where_readers_work_or_are_not_known() -> None:
     assert found({"a": "STOPPED"}, origin=None) is None
 
 
+def test_to_the_topic_of_a_sink_writes_its_group_alone() -> None:
+    own, other = {"sink": "orders.dlq"}, {"sink": "sink.dlq"}
+    assert found({"sink": "OK", "shop": "STOPPED"}, sinks=own) is None
+    source = found({"sink": "STOPPED", "shop": "OK"}, sinks=own, origin=None)
+    assert source is not None and source.is_stopped
+    assert source.said.startswith("sink, the only sink that writes to orders.dlq, is stopped")
+    assert found({"sink": "STOPPED", "shop": "OK"}, sinks=other) is None
+    assert found({"sink": "STOPPED"}, sinks={"sink": None}) is None
+    source = found({"sink": "OK", "shop": "STOPPED"}, sinks=other)
+    assert source is not None and source.is_stopped
+    assert source.said.startswith("shop, the only reader of orders beside sinks, is stopped")
+
+
 def test_the_alert_of_dead_letters_says_what_their_source_does() -> None:
     labels = {"cluster": "c", "source": "kafka", "name": "orders.dlq"}
     given = {"check": "dead_letter_ratio", "labels": labels, "detail": "2 % of orders fail."}
@@ -83,7 +106,7 @@ def test_the_alert_of_dead_letters_says_what_their_source_does() -> None:
     known = {("c", "orders.dlq"): Source(said="a is stopped.", is_stopped=True)}
     found = [with_source(Incident(cause=one), known) for one in (fires, recovers)]
     assert [one.cause.detail for one in found] == [
-        "a is stopped. 2 % of orders fail.",
+        "2 % of orders fail. a is stopped.",
         "a is stopped.",
     ]
     assert [badge_of(one).word for one in found] == ["act now", "source stopped"]

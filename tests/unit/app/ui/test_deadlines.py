@@ -163,4 +163,4 @@ def test_data_that_was_lost_minutes_ago_is_not_lost_now(view: View) -> None:
     assert ahead(one, NOW) == "It lost data 6 min ago, the next in 2 h."
     stops = Incident(cause=alert("h", 1000.0, deadline=NOW.timestamp() + 600.0))
     loses = Incident(cause=alert("i", 1000.0, check="losing_data"))
-    assert in_order([one, stops, loses], NOW) == [loses, stops, one]
+    assert in_order([one, stops, loses], NOW) == [one, loses, stops], "it may lose more"

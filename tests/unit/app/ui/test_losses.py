@@ -13,7 +13,7 @@ from alerting.rules.lifecycle import Alert, Worst
 from app.data.context import View
 from app.ui.incident_list import items
 from app.ui.incidents import LOSES_DATA, Incident
-from app.ui.losses import Total, losses_of, said, sentence
+from app.ui.losses import Total, by_group, losses_of, said, sentence
 from lake.schemas.tables import GROUP_PARTITION_HISTORY
 from tests.alert_of import alert
 
@@ -132,6 +132,15 @@ def test_no_page_says_less_than_an_evaluation_did(view: View) -> None:
     assert row.why == found[one.cause.id]
     (row,) = items([replace(one, cause=replace(one.cause, check="stopped"))], at, lost=found)
     assert row.why == f"{found[one.cause.id]} {one.cause.detail}"
+
+
+def test_the_list_of_groups_has_the_total_of_other_pages(view: View) -> None:
+    at = replace(view, now=NOW, cluster="east")
+    worst = Worst(at=1100.0, value=900.0, detail="")
+    over = losing("over", resolved_at=1600.0)
+    elsewhere = losing("h", labels={"cluster": "west", "group": "h"})
+    given = [Incident(cause=one) for one in (losing(worst=worst), over, elsewhere)]
+    assert by_group(at, given) == {"g": "At least 900 lost since 00:16"}
 
 
 def test_what_was_lost_since_its_begin_is_more_than_an_evaluation_knows(view: View) -> None:

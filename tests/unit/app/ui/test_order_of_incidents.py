@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -38,6 +39,15 @@ def test_a_missing_broker_comes_first_then_what_is_lost_now_then_the_nearest_dea
         *("broker, 17 h", "broker", "lost now", "1 h", "1.5 h", "newest", "a month", "to watch"),
         "mends",
     ]
+
+
+def test_a_loss_of_the_last_minutes_ranks_as_one_of_now() -> None:
+    lost = broken("archive", 1000.0, check="losing_data", deadline=NOW.timestamp() + 7200.0)
+    stopped = broken("stopped", 1900.0, deadline=NOW.timestamp() + 3600.0)
+    found = incidents([stopped, lost])
+    for loses_now in (True, False):
+        given = [replace(one, loses_now=loses_now) for one in found]
+        assert [one.cause.what for one in in_order(given, NOW)] == ["archive", "stopped"]
 
 
 def test_rows_stand_still_while_their_deadlines_are_written_alike() -> None:

@@ -17,7 +17,7 @@ from app.ui import tables
 from app.ui.advice.advice_cards import in_a_line
 from app.ui.advice.advice_history import change
 from app.ui.file_names import file_name
-from app.ui.tables import NEVER, NONE, Column, cards, csv, styled, texts
+from app.ui.tables import DASH, NEVER, NONE, Column, cards, csv, styled, texts
 from app.ui.topic_list import hot_partitions, totals
 from scaling.advice.model import (
     AdviceKind,
@@ -90,7 +90,7 @@ def test_a_time_that_is_not_known_stays_null() -> None:
     [
         pytest.param([0], "no. 0", id="the first one"),
         pytest.param([0, 3], "no. 0, 3", id="two"),
-        pytest.param([], "none", id="none"),
+        pytest.param([], DASH, id="none"),
         pytest.param(None, None, id="a rate is unknown"),
     ],
 )

@@ -160,8 +160,8 @@ def test_the_worst_come_first_and_own_topics_before_internal_ones() -> None:
     assert found["topic"].to_list() == ["clicks", "__state", "orders", "__consumer_offsets", "odd"]
 
 
-def by_topic(*given: dict[str, Any], **of: int | None) -> list[dict[str, Any]]:
-    """Return the rows by topic of partitions of three replicas, at risk since broker 2 is gone."""
+def partitions_at_risk(*given: dict[str, Any]) -> pl.DataFrame:
+    """Return partitions of three replicas, at risk since broker 2 is gone."""
     usual = {
         "topic": "t",
         "replication": "under-replicated",
@@ -170,10 +170,14 @@ def by_topic(*given: dict[str, Any], **of: int | None) -> list[dict[str, Any]]:
         "in_sync_replicas": [1, 3],
         "min_in_sync_replicas": 1,
     }
-    at_risk = pl.DataFrame([usual | one for one in given], schema=PARTITIONS_AT_RISK.polars_schema)
+    return pl.DataFrame([usual | one for one in given], schema=PARTITIONS_AT_RISK.polars_schema)
+
+
+def by_topic(*given: dict[str, Any], **of: int | None) -> list[dict[str, Any]]:
+    """Return the rows by topic of partitions at risk."""
     topics = [{"topic": topic, "partitions": number} for topic, number in of.items()]
     found = brokers_view_model.by_topic(
-        brokers_view_model.with_labels(at_risk),
+        brokers_view_model.with_labels(partitions_at_risk(*given)),
         pl.DataFrame(topics, schema=TOPIC_STATUS.polars_schema),
     )
     return found.rows(named=True)
@@ -256,6 +260,31 @@ def test_what_one_more_loss_would_do_to_a_topic(
 ) -> None:
     (row,) = by_topic(*partitions)
     assert row["one_more"] == said
+
+
+def test_what_is_alike_is_said_once_and_internal_topics_come_last() -> None:
+    given = [
+        {"topic": topic, "partition": number, "min_in_sync_replicas": 2}
+        for topic in ("__consumer_offsets", "connect-status", "orders", "clicks")
+        for number in range(2)
+    ]
+    at_risk = partitions_at_risk(*given)
+    topics = pl.DataFrame(
+        [{"topic": "connect-status", "kind": "connect", "partitions": 2}],
+        schema=TOPIC_STATUS.polars_schema,
+    )
+    found = brokers_view_model.by_topic(brokers_view_model.with_labels(at_risk), topics)
+    assert found["topic"].to_list() == [
+        *("orders", "clicks", "connect-status", "__consumer_offsets")
+    ]
+    assert brokers_view_model.alike(found) == (
+        "All 4 topics below, 8 partitions: under-replicated; not in sync on 2; "
+        "one more loss refuses acks=all on partitions of each."
+    )
+    differs = partitions_at_risk(*given[:-1], {**given[-1], "replicas": [1, 3, 4]})
+    rows = brokers_view_model.by_topic(brokers_view_model.with_labels(differs), topics)
+    assert brokers_view_model.alike(rows) == ""
+    assert brokers_view_model.alike(found.head(2)) == ""
 
 
 def test_a_missing_broker_follows_nothing() -> None:

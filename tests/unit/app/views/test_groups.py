@@ -180,6 +180,32 @@ def test_the_objective_that_all_groups_have() -> None:
     assert group_list.common_objective(objectives(), objectives()) is None
 
 
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        pytest.param(
+            "At least 9 messages lost to retention on o-1, 1 of 4 partitions, in the last 10 min.",
+            "At least 1 372 lost since 23:37, on o-1 alone.",
+            id="one partition",
+        ),
+        pytest.param(
+            "At least 1,436 messages lost to retention evenly on all 3 partitions, in the last "
+            "10 min or since the last commit.",
+            "At least 1 372 lost since 23:37, on all 3 partitions.",
+            id="all",
+        ),
+        pytest.param("Not read for 5 min.", "Not read for 5 min.", id="other words"),
+    ],
+)
+def test_how_much_a_group_lost_is_the_total_of_all_pages(reason: str, said: str) -> None:
+    lost = {"g": "At least 1 372 lost since 23:37"}
+    both = [{"group": name, "status": "LOSING_DATA", "reason": reason} for name in ("g", "h")]
+    rows = statuses(*both)
+    found = group_list.with_brief_reasons(group_list.with_total_losses(rows, lost))
+    assert found["reason"][0] == said
+    assert group_list.with_total_losses(rows, lost)["reason"][1] == reason
+
+
 def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
     given = {
         "Stopped: nobody consumes, 9 messages wait.": (

@@ -15,7 +15,7 @@ from alerting.rules.model import AlertSeverity
 from app.data.context import View
 from app.data.late_hours import first_minute_between, over_objective
 from app.style.columns import fitted, room_left
-from app.ui.incidents import Incident
+from app.ui.incidents import LOSES_DATA, Incident
 from app.ui.tables import csv
 from app.views.report import view_model
 from lake.schemas.tables import CLUSTER_HISTORY, CONTRIBUTORS, RECOMMENDATIONS
@@ -324,6 +324,14 @@ def test_a_week_says_what_was_deleted_unread_behind_how_bad_it_is(said: str, det
     lost = {one.cause.id: "At least 9."}
     rows = view_model.incident_part([one], START, END, lost=lost).rows
     assert rows["detail"].to_list() == [detail]
+
+
+def test_a_week_says_of_a_loss_its_total_alone() -> None:
+    loses = alert("g loses data", began=END.timestamp() - 60, detail="5 lost in the last 10 min.")
+    one = Incident(cause=replace(loses, check=LOSES_DATA))
+    lost = {one.cause.id: "At least 9."}
+    rows = view_model.incident_part([one], START, END, lost=lost).rows
+    assert rows["detail"].to_list() == ["At least 9."]
 
 
 def test_a_week_with_more_alerts_than_are_read_says_so() -> None:

@@ -44,23 +44,24 @@ def test_topics_that_lose_messages_are_named_with_who_did_not_read_them() -> Non
 
 
 def test_topics_that_the_headline_names_come_first_and_say_so() -> None:
+    in_sync, few = (topic_list.REPLICATION[one].label for one in ("in sync", "under-replicated"))
     topics = pl.DataFrame(
         {
             "topic": ["busy", "orders", "clicks", "quiet"],
             "slowest_group": ["billing", None, "audit", None],
+            "label": [[in_sync], [in_sync], [few], [few]],
         }
     )
     lost = [{"topic": name, "group": "audit", "loss": "lost"} for name in ("clicks", "orders")]
-    fine = {"topic": "busy", "group": "billing", "loss": "coming"}
+    coming = {"topic": "busy", "group": "billing", "loss": "coming"}
     loses = BADGE_STYLES[Status.LOSING_DATA].label
-    assert topic_list.losing_first(topics, rows(READERS, fine, *lost)).rows() == [
+    assert topic_list.losing_first(topics, rows(READERS, coming, *lost)).rows() == [
         ("orders", None, [loses]),
-        ("clicks", "audit", [loses]),
-        ("busy", "billing", []),
-        ("quiet", None, []),
+        ("clicks", "audit", [loses, few]),
+        ("busy", "billing", [in_sync]),
+        ("quiet", None, [few]),
     ]
-    none = topic_list.losing_first(topics, READERS.empty)
-    assert none.drop("loss").equals(topics) and none["loss"].to_list() == [[]] * 4
+    assert topic_list.losing_first(topics, READERS.empty).equals(topics)
 
 
 @pytest.mark.parametrize(
