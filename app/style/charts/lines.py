@@ -89,6 +89,7 @@ def series_chart(
     height: int = 190,
     legend_lines: int = 0,
     of_moments: bool = False,
+    own_colours: bool = True,
 ) -> go.Figure:
     """Draw one line a series: those with the highest peaks, and the sum of the others.
 
@@ -105,11 +106,13 @@ def series_chart(
         legend_lines: See ``base.plot``.
         of_moments: Whether rows are of moments, such as polls, and not of steps from their time on:
             see above for where each stands.
+        own_colours: Whether a name has its own colour, as on other pages; else one that looks like
+            no other of the chart.
     """
     rows, names = top_and_others(frame, by=by, value=value, limit=limit)
     made = plot(palette, height=height, legend_lines=legend_lines, log=log)
     rows = with_gaps(rows, step_seconds=step_seconds, values=(value,), by=by)
-    looks = looks_of(names[:limit], palette)
+    looks = looks_of(names[:limit], palette, are_own=own_colours)
     for position, name in enumerate(names):
         one = rows.filter(pl.col(by) == name)
         is_rest = position == limit

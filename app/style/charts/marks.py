@@ -27,8 +27,6 @@ _NEAR_PIXELS = 60
 _NAMED_FIRST = ("act", "main", "quiet")
 _IS = re.compile(r"(^| )is ")
 """``broker 2 missing`` says what ``broker 2 is missing`` does."""
-_OF_BROKER = re.compile(r"broker (\S+ (?:missing|back))")
-"""Where there is no room for more, what became of which broker."""
 _HOVER_LENGTH, _HOVER_PIECES = 110, 3
 """Of a line, and how many an event has at most."""
 _HOVER_LINES = 8
@@ -125,10 +123,8 @@ def _with_words(found: list[Mark], mark: Mark, axis: Axis) -> list[Mark]:
 def _texts(mark: Mark) -> Sequence[str]:
     """Return what a mark may be called, the longest first: all of it is told on hover."""
     text = _IS.sub(" ", mark.first.text.removeprefix("Alert: "), count=1).strip()
-    of_broker = _OF_BROKER.fullmatch(text)
-    of_first = (text, *(of_broker.groups() if of_broker else ()))
     of_all = (f"{len(mark.events)} changes",) if len(mark.events) > 1 else ()
-    texts = of_all if of_all and mark.first.kind == "quiet" else (*of_first, *of_all)
+    texts = of_all if of_all and mark.first.kind == "quiet" else (text, *of_all)
     return [one for one in texts if len(one) <= _LABEL_LENGTH]
 
 

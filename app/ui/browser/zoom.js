@@ -140,7 +140,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (state.page !== data.page) Object.assign(state, { page: data.page, span: null });
   offer();
   listen();
+  // A refresh may put a new chart in the place of one: it gets the zoom before it is painted.
+  state.observer?.disconnect();
+  state.observer = new MutationObserver(listen);
+  state.observer.observe(document.body, { childList: true, subtree: true });
   clearInterval(state.timer);
   state.timer = setInterval(listen, 500);
-  return () => clearInterval(state.timer);
+  return () => {
+    state.observer.disconnect();
+    clearInterval(state.timer);
+  };
 }

@@ -35,6 +35,10 @@ STANDS_AFTER = timedelta(minutes=5)
 """A change that is undone sooner was none, such as a member that joins while a broker is lost."""
 MARKED_REBALANCES = 20
 """Most rebalances that a chart marks: of a group that does nothing else, the newest."""
+_LATE = ("stopped", "stalled", "falling_behind")
+"""Checks of groups whose alerts Overview marks."""
+_MARKED_LATE = 20
+"""Most of these: where hundreds of groups are late, more marks tell nothing."""
 
 
 class Sort(StrEnum):
@@ -270,6 +274,20 @@ def of_alerts(alerts: Iterable[Alert], name: str) -> list[Event]:
         )
         for one in map(as_it_was, alerts)
     ]
+
+
+def of_late_groups(alerts: Iterable[Alert]) -> list[Event]:
+    """Return when groups stopped or fell behind that no other alert explains.
+
+    Of many, the worst, and of these the newest.
+    """
+    of_groups = [
+        one
+        for one in alerts
+        if one.check in _LATE and one.inhibited_by is None and one.followed is None
+    ]
+    found = sorted(of_alerts(of_groups, ""), key=lambda one: one.at, reverse=True)
+    return sorted(found, key=lambda one: not one.is_loss)[:_MARKED_LATE]
 
 
 def began_and_ended(alerts: Iterable[Alert], since: datetime) -> str:

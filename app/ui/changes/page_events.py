@@ -9,6 +9,7 @@ import polars as pl
 import streamlit as st
 
 from alerting.errors import AlertingError
+from alerting.rules.lifecycle import Alert
 from app.data import alert_history, history_queries, present, queries
 from app.data.context import View
 from app.data.time_range import RANGES
@@ -30,6 +31,11 @@ _ADVICE = 5
 def of_cluster(view: View) -> list[Event]:
     """Return what happened to brokers, to the cluster as a whole, and what was deployed."""
     return [*_brokers(view), *_changes(view, None)]
+
+
+def of_overview(view: View) -> list[Event]:
+    """Return the same, and the groups that stopped or fell behind by themselves."""
+    return [*of_cluster(view), *events.of_late_groups(_fired(view))]
 
 
 def of_group(
@@ -115,12 +121,16 @@ def _brokers(view: View) -> list[Event]:
 
 
 def _alerts(view: View, kind: str, name: str) -> list[Event]:
+    of_thing = [one for one in _fired(view) if one.labels.get(kind) == name]
+    return events.of_alerts(of_thing, name)
+
+
+def _fired(view: View) -> list[Alert]:
     try:
         found = alert_history.overlapping(view, view.range) or ()
     except AlertingError:
         return []  # the page Alerts says so
-    of_thing = [one for one in found if one.labels.get(kind) == name and one.fired_at is not None]
-    return events.of_alerts(of_thing, name)
+    return [one for one in found if one.fired_at is not None]
 
 
 def _advice(view: View, kind: Subject, name: str) -> list[Event]:

@@ -248,6 +248,7 @@ with components.guarded():
                     palette=view.palette,
                     step_seconds=step,
                     limit=6,
+                    own_colours=False,
                     height=150,
                 ),
                 key="letters-exceptions",

@@ -132,6 +132,7 @@ elif collections is not None:
                 step_seconds=1e9,
                 of_moments=True,
                 limit=NAMED_SECTIONS,
+                own_colours=False,
                 log=log,
                 legend_lines=_LEGEND_LINES,
                 height=high,

@@ -8,7 +8,7 @@ import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.rules.matchers import Acknowledgement
-from app.data import alert_store, history_queries, present, queries, sampled
+from app.data import alert_store, history_queries, peaks, present, queries, sampled
 from app.data.context import current
 from app.data.history import CLUSTER, History
 from app.style.charts.base import plot_height
@@ -200,15 +200,13 @@ if not cluster.is_empty():
 
 axis = None
 with components.guarded():
-    # A group that cannot be read now is not less busy for it.
-    waiting = pl.max_horizontal("lag", "known_lag")
-    busiest = groups.sort(waiting, descending=True, nulls_last=True)["group"].head(NAMED_SERIES)
-    drawn = busiest.to_list()
+    # Not those of now: what is over by now is what the chart is looked at for.
+    drawn = peaks.highest_lag(view, NAMED_SERIES)
     past = sampled.of_groups(view, drawn) or history_queries.group_history(view, drawn)
     left, right = st.columns(2, gap="medium")
     with left, components.heading("Lag by group", unit="messages waiting"):
         log = components.log_switch("overview-log")
-        marks = event_marks.choose(page_events.of_cluster(view))
+        marks = event_marks.choose(page_events.of_overview(view))
     axis = page_axis(view, past, marks, part=0.5)
     with left:
         lag_figure = series_chart(
@@ -226,7 +224,7 @@ with components.guarded():
         components.chart(
             lag_figure,
             key="lag-by-group",
-            alt="Messages waiting over time: the groups with the highest lag",
+            alt="Messages waiting over time: the groups with the highest peaks of lag",
             note=note_of(view, past),
         )
     with (

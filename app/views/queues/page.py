@@ -189,6 +189,7 @@ if deepest := view_model.deepest(rows, NAMED_SERIES):
                     palette=view.palette,
                     step_seconds=history.step_seconds,
                     limit=NAMED_SERIES,
+                    own_colours=False,
                     log=log,
                     height=160,
                 ),

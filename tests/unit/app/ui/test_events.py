@@ -10,8 +10,6 @@ import polars as pl
 import pytest
 
 from alerting.inputs.event_phrases import missing_broker
-from alerting.rules.lifecycle import Told
-from alerting.rules.model import AlertSeverity
 from app.ui.changes import event_marks, events, relevant
 from app.ui.changes.events import Event, Sort
 from lake.schemas.bronze import NAMED_TOPICS
@@ -374,23 +372,3 @@ def test_a_mark_of_what_fired_is_named_before_a_rebalance() -> None:
     assert kind(Sort.ALERTS, is_loss=True) == "act"
     assert kind(Sort.ALERTS) == kind(Sort.BROKERS) == "main"
     assert kind(Sort.REBALANCES) == "quiet"
-
-
-def test_what_fired_is_an_event_by_what_it_fired_for() -> None:
-    fired = START + timedelta(minutes=5)
-    stopped = alert(
-        started_at=START.timestamp(),
-        last_true_at=fired.timestamp(),
-        what="g is catching up",
-        fired_at=fired.timestamp(),
-        before_mending=Told(
-            until=fired.timestamp(),
-            severity=AlertSeverity.CRITICAL,
-            what="g stopped",
-            detail="",
-            step="",
-        ),
-    )
-    (marked,) = events.of_alerts([stopped], "g")
-    assert (marked.at, marked.what, marked.detail) == (START, "stopped", "GroupStopped")
-    assert marked.is_loss
