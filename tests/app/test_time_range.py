@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from app.style.charts.base import PAGE_AXIS
+from app.style.format import clock
 from tests.app.conftest import NOW
 from tests.app.figures import figure
 from tests.app.test_pages import calm, texts
@@ -147,7 +148,7 @@ def test_a_fixed_range_stands_in_its_button_and_no_other_is_chosen(
     test.query_params = {"between": between}
     calm(test.run())
     assert test.segmented_control(key="range").value is None
-    assert popover() == " – ".join(f"{one:%H:%M}" for one in ends)  # noqa: RUF001
+    assert popover() == " – ".join(clock(one, UTC, now=NOW) for one in ends)  # noqa: RUF001
     assert test.session_state["range-first"] == ends[0].replace(tzinfo=None, second=0)
     (back,) = [one for one in test.button if one.label == "Back to now"]
     back.click().run()
