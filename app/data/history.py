@@ -228,8 +228,16 @@ def _polls_after(
     """Return polls since the last minute as rows of steps that end at the poll.
 
     The highest of a minute stands at its end. Where a value falls, the polls just behind it are
-    left out: the line would fall by what it fell in a whole minute, at one place.
+    left out: the line would fall by what it fell in a whole minute, at one place. Means are of the
+    minute up to the poll, as those before them are: what a few seconds bring is no course.
     """
+    means = [one.name for one in measures if not (one.worst or one.last)]
+    rolling = (pl.col(name).rolling_mean_by(TIME, window_size="60s") for name in means)
+    known = (pl.col(name).is_not_null() for name in means)
+    polls = polls.sort(TIME).with_columns(
+        pl.when(is_known).then(one.over(keys) if keys else one)
+        for is_known, one in zip(known, rolling, strict=True)
+    )
     worst = [one.name for one in measures if one.worst and not one.last]
     end = _ended(minutes)
     before = minutes.filter(pl.col(TIME) == end - _MINUTE).select(

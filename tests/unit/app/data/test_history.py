@@ -193,6 +193,18 @@ def test_a_line_that_falls_has_no_drop_behind_the_last_minute_nor_at_the_present
     assert points[-1] == (237, polls["s237"])
 
 
+def test_rates_behind_the_last_minute_are_means_of_a_minute_and_unknown_where_a_poll_is() -> None:
+    course = polled(**{f"s{second}": 1 for second in range(125, 245, 10)}).with_columns(
+        pl.Series("arrival_per_second", [None, *[0.0, 20.0] * 5, 0.0], dtype=pl.Float64)
+    )
+    found = merged(gold(1, 2), samples(), now=240, course=course)
+    rates = found.frame["arrival_per_second"].to_list()
+    assert rates[:2] == [10.0, 10.0] and rates[-1] == 10.0, "of the minute up to the poll"
+    assert 0.0 not in rates and 20.0 not in rates[-5:]
+    first = merged(gold(1, 2), samples(), now=126, course=course.head(1))
+    assert first.frame["arrival_per_second"].to_list() == [10.0, 10.0, None]
+
+
 def test_what_rises_behind_the_last_minute_is_drawn_and_so_is_the_newest_poll() -> None:
     def lags(now: float, **course: int) -> list[int]:
         return (
