@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from alerting.rules.lifecycle import SETTLE_SECONDS, Alert, State
 from alerting.rules.model import SEVERITIES, worst
-from alerting.rules.no_longer_so import CatchUps, without_past_causes, without_worked_off
+from alerting.rules.no_longer_so import CatchUps, group_of, without_past_causes, without_worked_off
 from alerting.status.descriptions import WAIT_STEP
 
 OVER_STEP = "It is over; wait until its symptoms have ended."
@@ -47,10 +47,10 @@ def as_listed(alerts: Iterable[Alert], catches_up: CatchUps | None = None) -> li
     leading: dict[tuple[str, str], list[Alert]] = {}
     for alert in listed:
         if _leads(alert, newest):
-            leading.setdefault(_group(alert), []).append(alert)
+            leading.setdefault(group_of(alert), []).append(alert)
     for found in leading.values():
         found.sort(key=_strength)
-    listed = [_apart(_led(alert, leading.get(_group(alert), ())), newest) for alert in listed]
+    listed = [_apart(_led(alert, leading.get(group_of(alert), ())), newest) for alert in listed]
     newest = _newest(listed)
     causes_of = {one.id: _causes(one, newest) for one in listed if one.state is not State.RESOLVED}
     root_of = {one.id: [one.fingerprint, *causes_of.get(one.id, ())][-1] for one in listed}
@@ -103,10 +103,6 @@ def _leads(alert: Alert, newest: Mapping[str, Alert]) -> bool:
         return alert.check in _LEADING
     cause = newest.get(alert.inhibited_by)
     return alert.check in _HELD and (cause is None or "group" not in cause.labels)
-
-
-def _group(alert: Alert) -> tuple[str, str]:
-    return alert.labels.get("cluster", ""), alert.labels.get("group", "")
 
 
 def _strength(alert: Alert) -> tuple[int, int, str]:

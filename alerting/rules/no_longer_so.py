@@ -32,10 +32,10 @@ def without_worked_off(alerts: Iterable[Alert], seen: CatchUps) -> list[Alert]:
     catches_up = dict(seen)
     for one in listed:
         if one.status == Status.CATCHING_UP and one.state is State.FIRING:
-            group = _group(one)
+            group = group_of(one)
             catches_up[group] = max(one.last_true_at, catches_up.get(group, 0.0))
     return [
-        _recovering(one, since=catches_up.get(_group(one))) if one.check in _LOSSES else one
+        _recovering(one, since=catches_up.get(group_of(one))) if one.check in _LOSSES else one
         for one in listed
     ]
 
@@ -79,5 +79,6 @@ def _was_before(alert: Alert, at: float) -> bool:
     return fires and alert.last_true_at < at
 
 
-def _group(alert: Alert) -> tuple[str, str]:
+def group_of(alert: Alert) -> tuple[str, str]:
+    """Return the cluster and the group of an alert; empty texts where it has none."""
     return alert.labels.get("cluster", ""), alert.labels.get("group", "")

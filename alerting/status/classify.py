@@ -232,7 +232,7 @@ def _moving(found: Measurement, peers: Peers, rules: StatusRules) -> StatusDecis
     lag = found.newest.lag or 0
     behind = found.behind_seconds
     material = max(rules.slight_seconds, rules.late_periods * (found.commit_period_seconds or 0.0))
-    trend = found.draining or found.recent or found.full
+    trend = found.trend
     waiting = found.waiting
     is_back = not waiting.is_crashing and not waiting.keeps_coming_back
     if waiting.was_away and waiting.since is not None and is_back:

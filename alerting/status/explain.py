@@ -146,7 +146,7 @@ def _features(
         else f"none for {duration(away)}; stopped from {duration(rules.slight_seconds)} on, "
         "unless it is a job",
     )
-    trend = found.draining or found.recent or found.full
+    trend = found.trend
     if trend is not None:
         yield Feature(
             of=name,

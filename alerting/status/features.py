@@ -102,6 +102,11 @@ class Measurement:
         return self.newest.lag is not None and self.newest.lag <= self.end_lag
 
     @property
+    def trend(self) -> Trend | None:
+        """The trend that tells what it does now: the newest that there is."""
+        return self.draining or self.recent or self.full
+
+    @property
     def last_advance_at(self) -> float | None:
         """Last sample in which the committed offset had grown."""
         return self.waiting.last_advance_at

@@ -33,7 +33,7 @@ def at_a_stand(numbers: LagNumbers) -> LagNumbers:
 
 def numbers_of(found: Measurement) -> LagNumbers:
     """Return the numbers that a page shows beside a decision."""
-    trend = found.draining or found.recent or found.full
+    trend = found.trend
     lag = found.newest.lag
     return LagNumbers(
         lag=lag,

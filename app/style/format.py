@@ -212,13 +212,17 @@ _NOTHING = ":small[]"
 _WHOLE = re.compile(r"(?<=www)(?=\.)|(?<=:)(?=//|material/|streamlit:)|(?=@)", re.IGNORECASE)
 
 
+def shortened(text: str) -> str:
+    """Cut a text of more than 1,000 characters in the middle; the first and last 500 stay."""
+    return text if len(text) <= 2 * _SHOWN else f"{text[:_SHOWN]} … {text[-_SHOWN:]}"
+
+
 def escape(text: str) -> str:
     """Take the meaning from all that Markdown would interpret: characters, line ends, addresses.
 
     A text of more than 1,000 characters is cut in the middle; the first and the last 500 stay.
     """
-    if len(text) > 2 * _SHOWN:
-        text = f"{text[:_SHOWN]} … {text[-_SHOWN:]}"
+    text = shortened(text)
     line = " ".join(part.strip() for part in text.splitlines()) if "\n" in text else text
     return _NOTHING.join(
         "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in part)

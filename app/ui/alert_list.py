@@ -13,7 +13,7 @@ from alerting.notify.outbox import TargetHealth
 from alerting.notify.store import MOST_ALERTS
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement, Silence
-from alerting.rules.model import AlertSeverity
+from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.model import Status
 from alerting.tools.rule_trial import Tried, thing
 from app.style import theme
@@ -208,14 +208,12 @@ def service_age(service: Mapping[str, object] | None, now: datetime) -> float | 
 SYMPTOM = "symptom"
 """The state of an alert that another one explains, which is notified instead of it."""
 
-_WORST_FIRST = (AlertSeverity.CRITICAL, AlertSeverity.WARNING, AlertSeverity.INFO)
-
 
 def worst_first(alerts: Iterable[Alert]) -> list[Alert]:
     """Return alerts by severity; of each causes before symptoms, the newest first."""
     return sorted(
         alerts,
-        key=lambda one: (_WORST_FIRST.index(one.severity), one.is_inhibited, -one.began_at),
+        key=lambda one: (SEVERITIES.index(one.severity), one.is_inhibited, -one.began_at),
     )
 
 

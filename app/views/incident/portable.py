@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from app.style.format import shortened
 from config.visible import visible
 
-_SHOWN = 500
 _APART = "<!-- -->"
 """Keeps the parts of an address from being read as one; each make of Markdown knows comments."""
 _ADDRESS = re.compile(r"(?<=www)(?=\.)|(?<=:)(?=//)|(?=@)", re.IGNORECASE)
@@ -29,8 +29,6 @@ def portable(text: str) -> str:
     Args:
         text: The text of others. It becomes one line, which fits into a cell of a table.
     """
-    if len(text) > 2 * _SHOWN:
-        text = f"{text[:_SHOWN]} … {text[-_SHOWN:]}"
-    line = visible(" ".join(part.strip() for part in text.strip().splitlines()))
+    line = visible(" ".join(part.strip() for part in shortened(text).strip().splitlines()))
     escaped = _MARKUP.sub(lambda found: "".join(f"\\{sign}" for sign in found[0]), line)
     return _APART.join(_ADDRESS.split(_LEADING.sub(r"\1\\", escaped)))

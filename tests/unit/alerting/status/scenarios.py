@@ -81,3 +81,17 @@ def moved(sample: Sample, committed: int) -> Sample:
     """Return the sample with another committed offset, and the lag that follows from it."""
     assert sample.log_end is not None
     return sample._replace(committed=committed, lag=max(0, sample.log_end - committed))
+
+
+def polled(t: float, log_end: int, committed: int, members: int) -> Sample:
+    """Return a poll of a group that has members, or none."""
+    return Sample(
+        at=START + t,
+        committed=committed,
+        log_start=0,
+        log_end=log_end,
+        lag=log_end - committed,
+        assigned=members > 0,
+        members=members,
+        state="stable" if members else "empty",
+    )

@@ -11,7 +11,7 @@ from alerting.status.group_status import (
     partition_status,
 )
 from alerting.status.model import FINE
-from tests.unit.alerting.status.scenarios import START, changed, moved, window
+from tests.unit.alerting.status.scenarios import START, changed, moved, polled, window
 
 
 def test_a_group_never_seen_to_run_is_waited_for_some_hours_not_for_a_day() -> None:
@@ -220,20 +220,6 @@ def test_markers_that_lay_idle_do_not_make_new_messages_old() -> None:
     assert status.numbers.behind_seconds is not None
     assert status.numbers.behind_seconds < 60
     assert status.status is Status.OK
-
-
-def polled(t: float, log_end: int, committed: int, members: int) -> Sample:
-    """Return a poll of a group that has members, or none."""
-    return Sample(
-        at=START + t,
-        committed=committed,
-        log_start=0,
-        log_end=log_end,
-        lag=log_end - committed,
-        assigned=members > 0,
-        members=members,
-        state="stable" if members else "empty",
-    )
 
 
 def test_who_comes_back_catches_up_since_then_and_not_since_it_stopped() -> None:

@@ -14,21 +14,7 @@ from alerting.status.group_status import (
     group_status,
     partition_status,
 )
-from tests.unit.alerting.status.scenarios import START
-
-
-def polled(t: float, log_end: int, committed: int, members: int) -> Sample:
-    """Return a poll of a group that has members, or none."""
-    return Sample(
-        at=START + t,
-        committed=committed,
-        log_start=0,
-        log_end=log_end,
-        lag=log_end - committed,
-        assigned=members > 0,
-        members=members,
-        state="stable" if members else "empty",
-    )
+from tests.unit.alerting.status.scenarios import START, polled
 
 
 def gone(
