@@ -44,6 +44,9 @@ from app.ui.symptoms import (
     symptoms_of,
 )
 
+HEADS = ("What is wrong", "Next step", "Incident", "When")
+"""What the columns of a list of incidents are."""
+
 OVER = "over, its symptoms recover"
 
 SOURCE_STOPPED = BadgeStyle(
@@ -183,7 +186,6 @@ def items(
         why = total if total and lead.check == LOSES_DATA else f"{total} {bad}".strip()
         # Lists tell what there is now: an incident's page has what is over, too.
         symptoms = (symptoms_now if goes_on else symptoms_in_all)(one)
-        told = f"incident: {symptoms}" if symptoms else "incident"
         target = subject(lead.labels, lead.page, what)
         cluster = cause.labels.get("cluster", view.cluster)
         if cluster != view.cluster and cluster not in view.sources_beside:
@@ -225,8 +227,8 @@ def items(
                 # What to do about it was to be done while it lasted.
                 step=lead.step if goes_on else "",
                 link=target,
-                links=[story(cause.id, told)] if stored else [],
-                more_label="" if stored else symptoms,
+                links=[story(cause.id, "incident")] if stored else [],
+                more_label=symptoms,
                 more=(lines_now if goes_on else lines_in_all)(one),
             )
         )

@@ -22,17 +22,8 @@ const row = (item, isOpen, isLine) => {
   const badge = element("span", item.badge ? `badge ${item.badge.colour}` : "", item.badge?.label);
   const when = element("span", "when quiet", item.when);
   const step = element("span", "step quiet", item.step);
-  const isShort = isLine && !item.until && item.badge?.colour !== "red";
-  made.classList.toggle("short", isShort);
-  if (isShort) {
-    // What stands on its right takes no more room than it needs: the text has the rest.
-    const line = element("div", "line");
-    line.append(said, aside, when);
-    made.append(badge, line, step, list);
-  } else {
-    const until = element("span", item.is_far ? "until far" : "until", item.until);
-    made.append(badge, said, until, when, step, aside, list);
-  }
+  const until = element("span", item.is_far ? "until far" : "until", item.until);
+  made.append(badge, said, step, aside, until, when, list);
   if (isLine) {
     // What is cut is whole where the pointer rests, too.
     for (const part of made.querySelectorAll(".why, .step")) part.title = part.textContent;
@@ -50,7 +41,7 @@ const row = (item, isOpen, isLine) => {
     unfold(!made.classList.contains("open"));
   });
   unfold(isOpen);
-  (isShort ? list : aside).before(toggle);
+  list.before(toggle);
   return made;
 };
 
@@ -63,6 +54,14 @@ const foldOf = (list) => {
     button.setAttribute("aria-expanded", String(list.classList.toggle("unfolded")));
   });
   made.append(button);
+  return made;
+};
+
+// What the columns are; a reader of the list hears it in each row's words.
+const headOf = (words) => {
+  const made = element("li", "head quiet");
+  made.setAttribute("aria-hidden", "true");
+  made.append(...words.map((word) => element("span", "", word)));
   return made;
 };
 
@@ -88,6 +87,7 @@ export default function ({ data, parentElement }) {
     fold.firstChild.textContent = data.fold;
     wanted.splice(data.seen, 0, fold);
   }
+  if (data.lines) wanted.unshift(list.querySelector(".head") ?? headOf(data.heads));
   const now = [...list.children];
   const stays = wanted.length === now.length && wanted.every((one, at) => now[at] === one);
   if (!stays) list.replaceChildren(...wanted);

@@ -76,7 +76,7 @@ def draw(
     view: View,
     key: str,
     alt: str,
-    lines: bool = False,
+    heads: Sequence[str] = (),
     folded: Sequence[Item] = (),
     fold: str = "",
 ) -> None:
@@ -87,13 +87,15 @@ def draw(
         view: The frame of the page.
         key: The list's name on the page.
         alt: What it lists, for those who do not see it.
-        lines: Whether each row is a line that can be opened, where the window is wide enough.
+        heads: What the columns are of rows that are lines which can be opened, where the window is
+            wide enough: what is so, the step, links, and until and since when.
         folded: Further rows, which are seen once the viewer unfolds them.
         fold: The words that name these.
     """
     rows = [_as_data(item, view) for item in (*items, *folded)]
     seen = {"seen": len(items), "fold": fold if folded else ""}
-    _component(key=key, data={"alt": alt, "lines": lines, "items": rows, **seen})
+    columns = {"lines": bool(heads), "heads": list(heads)}
+    _component(key=key, data={"alt": alt, "items": rows, **columns, **seen})
 
 
 def _as_data(item: Item, view: View) -> dict[str, Any]:

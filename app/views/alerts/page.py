@@ -137,7 +137,7 @@ else:
             lost=losses.said(view, listed),
         ),
         view=view,
-        lines=True,
+        heads=incident_list.HEADS,
         key="alerts-open",
         alt="What is wrong, the worst and most urgent first, symptoms folded under their cause",
     )
@@ -210,7 +210,7 @@ with components.section(
             items.draw(
                 seen,
                 view=view,
-                lines=True,
+                heads=incident_list.HEADS,
                 folded=rest,
                 fold=f"{len(rest)} more that are over",
                 key="alerts-over",

@@ -54,6 +54,7 @@ tasks, mirrors = CONNECTOR_TASKS.empty, MIRROR_OFFSETS.empty
 errors: list[LakeError] = []
 try:
     tasks = view_model.present(queries.recent(view, CONNECTOR_TASKS), attempts, "connectors")
+    tasks = view_model.tasks_of(tasks, connectors)
 except LakeError as error:
     errors.append(error)
 try:
@@ -74,7 +75,7 @@ if not connectors.is_empty():
 elif newest.is_empty():
     components.headline("Kafka Connect was not read yet")
     components.nothing("No poll has reached it; Monitoring health shows why.")
-elif newest.filter(pl.col("status") == "failed").height:
+elif newest.filter((pl.col("status") == "failed") | (pl.col("rows") > 0)).height:
     components.headline("What the connectors do is unknown")
 else:
     components.headline("There is no connector", "Kafka Connect was read and runs none.")

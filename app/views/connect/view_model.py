@@ -70,22 +70,32 @@ _CONNECTOR = ["connect", "connector"]
 def present(rows: pl.DataFrame, attempts: pl.DataFrame, section: str) -> pl.DataFrame:
     """Return the rows of each Connect cluster's newest poll that worked.
 
-    Clusters are polled at moments of their own; one that had no connector left no row.
+    Clusters are polled at moments of their own; one that had no connector left no row. A poll
+    may be told of before its rows are read: then those before it still count.
 
     Args:
         rows: Rows of ``connectors``, ``connector_tasks`` or ``mirror_offsets`` of some minutes.
         attempts: Rows of ``collections``; see ``app.data.queries.collections``.
         section: The section that wrote the rows.
     """
-    newest = (
-        attempts.filter(
-            pl.col("status").is_in(["ok", "partial"])
-            & pl.col("section").str.ends_with(f": {section}")
-        )
-        .group_by(pl.col("source").str.strip_prefix("connect/").alias("connect"))
-        .agg(pl.col("observed_at").max())
+    poll = ["connect", "observed_at"]
+    worked = attempts.filter(
+        pl.col("status").is_in(["ok", "partial"]) & pl.col("section").str.ends_with(f": {section}")
+    ).with_columns(pl.col("source").str.strip_prefix("connect/").alias("connect"))
+    read = pl.concat(
+        [
+            worked.filter(pl.col("rows") == 0).select(poll),
+            worked.select(poll).join(rows, on=poll, how="semi"),
+        ]
     )
-    return rows.join(newest, on=["connect", "observed_at"], how="semi")
+    newest = read.group_by("connect").agg(pl.col("observed_at").max())
+    return rows.join(newest, on=poll, how="semi")
+
+
+def tasks_of(tasks: pl.DataFrame, connectors: pl.DataFrame) -> pl.DataFrame:
+    """Return the tasks of connectors that have any: a poll without a task leaves no row of one."""
+    having = connectors.filter(pl.col("tasks").is_null() | (pl.col("tasks") > 0))
+    return tasks.join(having, on=["connect", "connector"], how="semi")
 
 
 def with_status(connectors: pl.DataFrame) -> pl.DataFrame:

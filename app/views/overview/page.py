@@ -115,7 +115,7 @@ with st.container(gap="xxsmall"):
         items.draw(
             rows,
             view=view,
-            lines=True,
+            heads=incident_list.HEADS,
             folded=folded,
             fold=view_model.folded(rest),
             key="overview-needs",

@@ -11,7 +11,7 @@ import pytest
 from app.ui.tables import DASH, NONE
 from app.views.connect import view_model
 from lake.schemas.current import OPEN_ALERTS
-from lake.schemas.tables import CONNECTORS
+from lake.schemas.tables import COLLECTIONS, CONNECTOR_TASKS, CONNECTORS
 from tests.unit.app.views.made_rows import rows, statuses
 
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
@@ -39,6 +39,47 @@ def alert(connector: str, minutes: float, **given: Any) -> dict[str, Any]:
         "since_at_least": False,
         **given,
     }
+
+
+def attempt(minutes: float, count: int, **given: Any) -> dict[str, Any]:
+    """A row of ``collections``: a poll of connectors so many minutes ago."""
+    return {
+        "source": "connect/main",
+        "section": "connect/main: connectors",
+        "observed_at": NOW - timedelta(minutes=minutes),
+        "status": "ok",
+        "rows": count,
+        **given,
+    }
+
+
+def polled(minutes: float, **given: Any) -> dict[str, Any]:
+    observed_at = NOW - timedelta(minutes=minutes)
+    return {"connect": "main", "connector": "a", "observed_at": observed_at, **given}
+
+
+@pytest.mark.parametrize(
+    ("attempts", "minutes"),
+    [
+        pytest.param([attempt(2, 1), attempt(1, 1)], 1, id="newest"),
+        pytest.param([attempt(2, 1), attempt(1, 1), attempt(0, 1)], 1, id="not read yet"),
+        pytest.param([attempt(1, 1), attempt(0, 0)], None, id="removed"),
+        pytest.param([attempt(1, 1), attempt(0, 0, status="failed")], 1, id="failed"),
+    ],
+)
+def test_the_newest_poll_whose_rows_are_read_is_present(
+    attempts: list[dict[str, Any]], minutes: float | None
+) -> None:
+    known = rows(CONNECTORS, polled(2), polled(1))
+    found = view_model.present(known, rows(COLLECTIONS, *attempts), "connectors")
+    expected = [] if minutes is None else [NOW - timedelta(minutes=minutes)]
+    assert found["observed_at"].to_list() == expected
+
+
+def test_a_connector_without_tasks_has_none_of_an_earlier_poll() -> None:
+    tasks = rows(CONNECTOR_TASKS, polled(1, task=0), polled(1, task=0, connector="b"))
+    found = rows(CONNECTORS, polled(0, tasks=0), polled(0, tasks=1, connector="b"))
+    assert view_model.tasks_of(tasks, found)["connector"].to_list() == ["b"]
 
 
 def since(found: pl.DataFrame, *alerts: dict[str, Any]) -> dict[str, str | None]:
