@@ -154,7 +154,7 @@ def test_all_pages_have_the_same_number_of_symptoms(view: View) -> None:
     (written,) = of_rows(rows.with_columns(pl.lit("c").alias("cluster")))
 
     listed = [items([one], frame)[0] for one in (stored, written)]
-    assert {row.links[0].label for row in listed} == {"incident: 2 symptoms, 1 pending"}
+    assert {row.more_label for row in listed} == {"2 symptoms, 1 pending"}
     assert listed[0].more == listed[1].more
     _, detail = headline([written], GROUP_STATUS.empty, CLUSTER_STATUS.empty)
     assert ", 2 symptoms now, folded under causes." in detail
