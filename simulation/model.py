@@ -101,6 +101,11 @@ class Workload:
         burstiness: Standard deviation of the logarithm of the arrival rate over ten seconds, beside
             the Poisson noise.
         starts_at: When simulated time begins, in seconds. Unix time, where the season counts.
+        retention_seconds: How long topics keep messages; None: for ever.
+        retention_check_seconds: How often what is older is deleted, from the start on: by a broker
+            every five minutes, unless its ``log.retention.check.interval.ms`` is set otherwise. So
+            losses come in steps, up to that time late. They come later still on a broker, which
+            deletes whole segments; here a message goes at the first check after its time.
         backlog: What waits at the start; None: nothing.
     """
 

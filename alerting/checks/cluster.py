@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 import polars as pl
 
 from alerting.checks.model import Check, CheckInput, CheckResult, check
-from alerting.inputs.broker_loss import one_more_loss, with_losses
+from alerting.inputs.broker_loss import one_more_loss, with_losses, with_one_more_loss
 from alerting.inputs.event_phrases import missing_broker
 from alerting.inputs.facts import is_missing, since_when
 from alerting.inputs.frames import unix
@@ -33,7 +33,6 @@ def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
     if gone.is_empty():
         return
     losses = one_more_loss(with_losses(newest, given.partitions, decisive_brokers(given.frames)))
-    one_more = "".join(f" {one[0].upper()}{one[1:]}." for one in losses)
     for row in gone.iter_rows(named=True):
         number, is_alive = row["broker_id"], row["is_alive"]
         since = since_when(rows.filter(pl.col("broker_id") == number), is_missing)
@@ -42,13 +41,14 @@ def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
             pl.col("in_sync_replicas").list.contains(number).not_(),
         ).height
         lack = f" {plural(without, 'partition')} short of a copy." if without else ""
-        are_left = f"{'is' if left == 1 else 'are'} left."
+        of_all = f"{left} of {plural(newest.height, 'broker')}"
+        are_left = f"{of_all} {'is' if left == 1 else 'are'} left."
         yield CheckResult(
             labels=given.labels(broker=str(number)),
             value=None if is_alive is None else 1.0,
             what=missing_broker(number),
             # What comes last is cut where a row has no room for all of it.
-            detail=f"{left} of {plural(newest.height, 'broker')} {are_left}{one_more}{lack}",
+            detail=f"{with_one_more_loss(are_left, losses)}{lack}",
             since=unix(since) or given.frames.now,
             began_before=since is None,
             cause="It crashed, was shut down, or lost its network.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 
 import polars as pl
@@ -66,6 +68,19 @@ def one_more_loss(brokers: pl.DataFrame) -> list[str]:
         clauses.setdefault(decisive, []).append(QUORUM_ENDS)
     parts = [f"if {_any_of(ids)} fails too, {_listed(what)}" for ids, what in clauses.items()]
     return parts or (["one more loss would stop no partition"] if known.height else [])
+
+
+_CLAUSE = re.compile(r" (?:If (?:broker|any of) |One more loss )[^.]*\.")
+
+
+def with_one_more_loss(text: str, clauses: Iterable[str]) -> str:
+    """Return a text with what ``one_more_loss`` says behind it."""
+    return text + "".join(f" {one[0].upper()}{one[1:]}." for one in clauses)
+
+
+def without_one_more_loss(text: str) -> str:
+    """Return a text without what ``with_one_more_loss`` put into it: it was of another moment."""
+    return _CLAUSE.sub("", text)
 
 
 def _ids(brokers: pl.DataFrame) -> tuple[int, ...]:

@@ -6,6 +6,8 @@ from alerting.status.model import LagNumbers, StatusRules
 from alerting.status.phrases import duration, messages
 
 KEEPS_UP, LAG_GROWS = "Keeps up", "Not late, but its lag grows"
+BEYOND_OBJECTIVE = "Later than its objective of "
+"""How the sentence of a group begins that is so late, and does not fall further behind."""
 
 
 def late(lag: int, behind: float | None) -> str:
@@ -16,8 +18,14 @@ def late(lag: int, behind: float | None) -> str:
 
 
 def on_time(numbers: LagNumbers, rules: StatusRules) -> str:
-    """Return what a group does that is not late: it keeps up unless its lag grows."""
+    """Return what a group does that has no trouble: it keeps up unless its lag grows.
+
+    A short objective is missed by one that is as late all the time, too.
+    """
     arrival, growth = numbers.arrival_per_second or 0.0, numbers.growth_per_second or 0.0
     is_material = growth * rules.half_window_seconds > rules.minimum_messages
     grows = is_material and growth > rules.slower_share * arrival
+    if numbers.lag and (numbers.behind_seconds or 0.0) > rules.objective_seconds:
+        does = "and its lag grows" if grows else "but keeps up"
+        return f"{BEYOND_OBJECTIVE}{duration(rules.objective_seconds)}, {does}"
     return LAG_GROWS if grows else KEEPS_UP

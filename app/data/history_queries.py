@@ -65,10 +65,10 @@ _MOST_LOOKS = 4
 _MINUTE = timedelta(minutes=1)
 
 _DRAWN: Mapping[str, tuple[str, ...]] = {
-    table.name: ("window_start", "generated", *keys, *(measure.gold for measure in measures))
-    for table, keys, measures in (
-        (CLUSTER_HISTORY, (), CLUSTER),
-        (GROUP_HISTORY, ("group",), GROUP),
+    table.name: ("window_start", "generated", *also, *(measure.gold for measure in measures))
+    for table, also, measures in (
+        (CLUSTER_HISTORY, ("lag_last",), CLUSTER),
+        (GROUP_HISTORY, ("group", "lag_last", "unknown_samples"), GROUP),
         (GROUP_PARTITION_HISTORY, ("group", "topic", "partition"), PARTITION),
         (TOPIC_HISTORY, ("topic",), TOPIC),
         (DEAD_LETTER_HISTORY, ("source", "name"), DEAD_LETTER),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import polars as pl
 
+from alerting.inputs.broker_loss import without_one_more_loss
 from alerting.notify.outbox import TargetHealth
 from alerting.notify.store import MOST_ALERTS
 from alerting.rules.lifecycle import Alert, State
@@ -134,7 +134,7 @@ def as_said(detail: str, *, is_over: bool) -> str:
 
     What one more fault would have done is left out then.
     """
-    return f"It said: {_without_forecast(detail)}" if is_over and detail else detail
+    return f"It said: {without_one_more_loss(detail)}" if is_over and detail else detail
 
 
 def at_worst(alert: Alert) -> str:
@@ -159,15 +159,7 @@ def _worse_than_last(alert: Alert) -> str:
         return ""
     # While a group reads what waited, what failed of it is divided by what arrives now.
     old = ", old messages that failed included" if alert.check == DEAD_LETTERS_ARRIVE else ""
-    return f"worst{old}: {_without_forecast(worst.detail)}"
-
-
-_IF_MORE_FAILS = re.compile(r" (?:If (?:broker|any of) |One more loss )[^.]*\.")
-
-
-def _without_forecast(detail: str) -> str:
-    """Leave out of what was said of a broker what would come of the loss of one more."""
-    return _IF_MORE_FAILS.sub("", detail)
+    return f"worst{old}: {without_one_more_loss(worst.detail)}"
 
 
 def moment(at: float | None) -> datetime | None:

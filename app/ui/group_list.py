@@ -12,7 +12,7 @@ import polars as pl
 from alerting.current.unread import NOT_READ
 from alerting.inputs.facts import slowest_first
 from alerting.status.model import LATE, STEADY_RATIO, Status
-from alerting.status.on_time import KEEPS_UP, LAG_GROWS
+from alerting.status.on_time import BEYOND_OBJECTIVE, KEEPS_UP, LAG_GROWS
 from app.data.history import TIME
 from app.style.format import count, duration, exact, listing, short
 from app.ui import loss_words
@@ -249,7 +249,7 @@ _BRIEFER = (
     (re.compile(r"(?<=^No commit )(on .+) while [\d,]+ messages? waits? there"), r"\1"),
     (re.compile(r"on 1 of (\d+ partitions?) \((\S+)\)"), r"on \2, 1 of \1"),
 )
-_IN_FIGURES = (f"{KEEPS_UP}: ", f"{LAG_GROWS}: ")
+_IN_FIGURES = (f"{KEEPS_UP}: ", f"{LAG_GROWS}: ", BEYOND_OBJECTIVE)
 """Lag, time lag and rates say how well a group keeps up that is not late."""
 _OF_ALL = re.compile(
     r"(?<=nobody consumes) (\d+) of \1 partitions?|(?:behind )?on (\d+) of \2 partitions?, (?=most)"

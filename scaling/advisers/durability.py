@@ -27,6 +27,9 @@ ADVISED_MIN_ISR = 2
 PARTITIONS_PER_BROKER = 3
 """A rule of thumb, below any measured need."""
 
+LOSING_GROUPS, SLOWEST_GROUP = "groups that lose messages", "slowest group"
+"""The figures that name who loses messages of a topic, or comes next to it."""
+
 MANY_TIMES = 4
 QUIET_PER_SECOND = 1.0
 """Over-partitioned: so many times what consumers and the rule of thumb use, each so quiet."""
@@ -177,6 +180,7 @@ def _retention(facts: TopicFacts) -> Recommendation | None:
             AdviceSeverity.ACT_NOW,
             f"Retention deletes messages of it that were not read yet by {', '.join(losing)}. "
             "What waits now is next.",
+            evidence=(Evidence(name=LOSING_GROUPS, value=", ".join(losing)),),
             caveats=(DISK,),
             artefacts=raise_retention(facts.topic, facts.retention),
         )
@@ -256,6 +260,7 @@ def _advice(
 ) -> Recommendation:
     rule = None if facts.brokers is None else PARTITIONS_PER_BROKER * facts.brokers
     details["evidence"] = (
+        *details.get("evidence", ()),
         Evidence(name="replication factor", value=facts.replication_factor),
         Evidence(name="min.insync.replicas", value=facts.min_in_sync_replicas),
         Evidence(
@@ -266,7 +271,7 @@ def _advice(
         Evidence(name="partitions", value=facts.partitions),
         Evidence(name="partitions by the rule of thumb (3 a broker)", value=rule),
         Evidence(name="retention", value=facts.retention.seconds, unit="s"),
-        Evidence(name="slowest group", value=facts.slowest_group),
+        Evidence(name=SLOWEST_GROUP, value=facts.slowest_group),
         Evidence(name="its oldest unread message", value=facts.slowest_age_seconds, unit="s"),
     )
     return Recommendation(

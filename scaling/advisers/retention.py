@@ -23,6 +23,9 @@ ACT_WITHIN_SECONDS = NEAR_SECONDS
 WATCH_WITHIN_SECONDS = 2 * 86400.0
 """A deadline further away is evidence of other advice, not advice of its own."""
 
+TOPICS, PARTITION = "topics", "partition"
+"""The figures that name where a group loses messages, or will."""
+
 TIME_LEFT = "time until retention"
 """The figure that names a deadline; it moves on while advice stands."""
 
@@ -119,6 +122,7 @@ def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
         evidence=(
             Evidence(name="lost of late", value=total, unit="messages"),
             Evidence(name="partitions", value=len(lost)),
+            Evidence(name=TOPICS, value=", ".join(topics)),
             Evidence(name="still waiting", value=facts.status.numbers.lag, unit="messages"),
         ),
         caveats=(DISK,),
@@ -150,7 +154,7 @@ def _coming(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> Reco
             Evidence(name="why", value=deadline.reason),
             Evidence(name=TIME_LEFT, value=round(left), unit="s"),
             Evidence(name="limit", value=deadline.limit or ""),
-            Evidence(name="partition", value=where),
+            Evidence(name=PARTITION, value=where),
             Evidence(
                 name="oldest unread message", value=part.status.numbers.behind_seconds, unit="s"
             ),
@@ -209,6 +213,7 @@ def _used(facts: GroupFacts, part: PartitionFacts, ratio: float) -> Recommendati
         "behind now, but a pause as long as what is left loses data.",
         unknown_reason="no deadline: the group keeps up now",
         evidence=(
+            Evidence(name=PARTITION, value=where),
             Evidence(name="oldest unread message", value=round(age), unit="s"),
             Evidence(name="retention", value=round(kept), unit="s"),
             Evidence(name="retention used", value=round(ratio, 3), unit="ratio"),

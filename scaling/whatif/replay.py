@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -112,6 +113,25 @@ def why_not_followed(minutes: Sequence[MeasuredMinute]) -> str | None:
     )
 
 
+def why_not_forecast(hours: Sequence[tuple[float, float]], now: float) -> str | None:
+    """Say why a forecast cannot be followed; None: it can.
+
+    Args:
+        hours: The begin of each hour that is forecast, in seconds, and its messages per second.
+        now: The present, in seconds.
+    """
+    starts = [at for at, _ in _ahead(hours, now)]
+    if not starts:
+        return "it is over"
+    if starts[0] > now:
+        return "it begins later"
+    if any(after - before != HOUR_SECONDS for before, after in pairwise(starts)):
+        return "an hour is missing in it"
+    if starts[-1] + HOUR_SECONDS - now < LEAST_MINUTES * STEP_SECONDS:
+        return f"it ends within {plural(LEAST_MINUTES, 'minute')}"
+    return None
+
+
 def forecast(
     inputs: WhatIfInputs, hours: Sequence[tuple[float, float]], now: float, *, most: float
 ) -> WhatIfInputs | None:
@@ -124,18 +144,14 @@ def forecast(
         most: How many hours the run lasts at most.
 
     Returns:
-        None where the forecast does not begin now, has a gap, or ends within ``LEAST_MINUTES``.
+        None where it cannot be followed, see ``why_not_forecast``.
     """
-    ahead = sorted(one for one in hours if one[0] + HOUR_SECONDS > now)
-    if not ahead or ahead[0][0] > now:
+    if why_not_forecast(hours, now) is not None:
         return None
+    ahead = _ahead(hours, now)
     starts = np.array([at for at, _ in ahead])
-    if np.any(np.diff(starts) != HOUR_SECONDS):
-        return None
     per_second = np.array([max(0.0, rate) for _, rate in ahead])
     length = min(most * HOUR_SECONDS, float(starts[-1]) + HOUR_SECONDS - now)
-    if length < LEAST_MINUTES * STEP_SECONDS:
-        return None
 
     def course(times: Floats) -> Floats:
         place = np.searchsorted(starts, times + now, side="right") - 1
@@ -143,3 +159,8 @@ def forecast(
         return rates
 
     return replace(inputs, course=course, course_seconds=length)
+
+
+def _ahead(hours: Sequence[tuple[float, float]], now: float) -> list[tuple[float, float]]:
+    """Return the hours that are not over, soonest first."""
+    return sorted(one for one in hours if one[0] + HOUR_SECONDS > now)

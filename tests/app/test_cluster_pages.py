@@ -112,6 +112,14 @@ def test_what_changed_in_a_week_comes_last_and_is_folded_where_it_was_generated(
     )
 
 
+def test_overview_draws_the_sum_of_groups_without_a_line(open_page: Open, filled: Path) -> None:
+    test = open_page(filled)
+    lines = {one["name"]: one for one in figure(test, "lag-by-group")["data"]}
+    (others,) = (one for name, one in lines.items() if name.startswith("others ("))
+    assert len(lines) == 6
+    assert others["y"][-1] is not None
+
+
 def test_overview_and_topics_say_the_same_of_what_arrives(open_page: Open, filled: Path) -> None:
     overview, topics = open_page(filled), open_page(filled, "topics")
     assert topics.title[0].value == f"8 topics receive {metric(overview, 'Arriving')}"

@@ -111,7 +111,7 @@ def test_failed_tasks_say_why_and_how_to_go_on(
     test = open_page(add_connect(filled, tmp_path / "connect", NOW), "connect")
     failed = test.dataframe[1].value
     assert failed["connector"].to_list() == ["broken", "half"]
-    assert failed["reason"].to_list() == ["JsonParseException"] * 2
+    assert "reason" not in failed.columns, "why stands in the list and below"
     whole = "**broken, task 0; half, task 0**: JsonParseException: ConnectException: Tolerance"
     assert texts(test).replace("\\", "").count(whole) == 1, "one error is said once"
     assert test.code[0].value.splitlines() == [

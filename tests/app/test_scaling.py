@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 from streamlit.testing.v1 import AppTest
 
 from config.load import load
@@ -165,6 +166,25 @@ def test_a_what_if_says_that_too_little_was_measured(
     assert why.endswith("of them were measured, and it takes 30."), why
     assert "at the present rates" in said
     assert "the last hours, as measured" not in test.segmented_control(key=key).options
+
+
+def test_a_what_if_offers_no_forecast_that_lacks_an_hour(
+    open_page: Open, advised: Path, tmp_path: Path
+) -> None:
+    def said_and_offered(folder: Path) -> tuple[bool, bool]:
+        test = open_page(folder, "scaling")
+        test.selectbox(key="scaling-group").select("payments").run()
+        calm(test)
+        offered = test.segmented_control(key="if-arrivals-payments").options
+        why = "The forecast cannot be followed: an hour is missing in it."
+        return why in texts(test).replace("\\", ""), "the next hours, as forecast" in offered
+
+    folder = tmp_path / "lake"
+    shutil.copytree(advised, folder)
+    lake = Lake(load(folder / "headroom.yaml").lake)
+    DeltaTable(lake.uri(FORECASTS)).delete(f"median = {1200.0 + 250.0 * 3 / 12}")
+    assert said_and_offered(advised) == (False, True)
+    assert said_and_offered(folder) == (True, False)
 
 
 def test_what_became_of_advice(open_page: Open, advised: Path) -> None:

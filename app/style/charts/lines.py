@@ -45,7 +45,7 @@ class Band:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ghost:
-    """What was at another time, drawn behind the lines: ``time`` and ``value``."""
+    """What is drawn in grey: of another time, or of what has no line; ``time`` and ``value``."""
 
     frame: pl.DataFrame
     name: str
@@ -90,6 +90,7 @@ def series_chart(
     legend_lines: int = 0,
     of_moments: bool = False,
     own_colours: bool = True,
+    rest: Ghost | None = None,
 ) -> go.Figure:
     """Draw one line a series: those with the highest peaks, and the sum of the others.
 
@@ -108,6 +109,7 @@ def series_chart(
             see above for where each stands.
         own_colours: Whether a name has its own colour, as on other pages; else one that looks like
             no other of the chart.
+        rest: The sum of series of which there are no rows.
     """
     rows, names = top_and_others(frame, by=by, value=value, limit=limit)
     made = plot(palette, height=height, legend_lines=legend_lines, log=log)
@@ -125,6 +127,8 @@ def series_chart(
             colour=palette.others if is_rest else looks[name].colour,
             dash="dot" if is_rest else looks[name].dash,
         )
+    if rest is not None and not rest.frame.is_empty():
+        _add_ghost(made, rest, axis, palette)
     put_time_axis(made, axis)
     put_marks(made, axis, palette)
     _fit(made)
@@ -170,17 +174,7 @@ def columns_chart(
             seen = max(peak, _peak(ghost.frame, "value") if ghost is not None else 0.0)
             _cap(made, band, max(seen, _peak(band.frame, "low")))
     if ghost is not None and not ghost.frame.is_empty():
-        before = with_gaps(ghost.frame, step_seconds=ghost.step_seconds, values=["value"])
-        values = before["value"].to_list()
-        _add_line(
-            made,
-            axis.local_ends(before["time"], ghost.step_seconds),
-            [None if value is None else value / unit for value in values],
-            words=[duration(value) for value in values] if durations else None,
-            name=ghost.name,
-            colour=palette.others,
-            dash="dot",
-        )
+        _add_ghost(made, ghost, axis, palette, unit=unit, durations=durations)
     for dash, level_name, level in seen_levels:
         _add_line(
             made,
@@ -212,6 +206,28 @@ def columns_chart(
     _fit(made)
     put_legend(made, axis)
     return made.done()
+
+
+def _add_ghost(
+    made: Plot,
+    ghost: Ghost,
+    axis: Axis,
+    palette: Palette,
+    *,
+    unit: float = 1.0,
+    durations: bool = False,
+) -> None:
+    rows = with_gaps(ghost.frame, step_seconds=ghost.step_seconds, values=["value"])
+    values = rows["value"].to_list()
+    _add_line(
+        made,
+        axis.local_ends(rows["time"], ghost.step_seconds),
+        [None if value is None else value / unit for value in values],
+        words=[duration(value) for value in values] if durations else None,
+        name=ghost.name,
+        colour=palette.others,
+        dash="dot",
+    )
 
 
 def _add_band(made: Plot, band: Band, axis: Axis, palette: Palette) -> None:

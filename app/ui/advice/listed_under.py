@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Collection, Iterator
 
 import polars as pl
 
-from scaling.advice.model import AdviceKind, Subject
+from scaling.advice.advice_table import from_row
+from scaling.advice.model import AdviceKind, Recommendation, Subject
+from scaling.advisers.durability import LOSING_GROUPS, SLOWEST_GROUP
+from scaling.advisers.retention import PARTITION, TOPICS
 
 UNDER = "listed_under"
 """The column that names the row which advice stands in."""
@@ -15,32 +18,29 @@ _OF_RETENTION = pl.col("kind").is_in(
     [AdviceKind.DATA_LOST.value, AdviceKind.RETENTION_DEADLINE.value]
 )
 
-_PARTITION = re.compile(r"-\d+$")
-_MARKS = ".,:;()"
-"""What may stand around a name in a sentence."""
-
 
 def with_place(rows: pl.DataFrame) -> pl.DataFrame:
     """Return rows with what names the row of a list that each stands in.
 
     That is its subject's. Retention that is too short is advised on the group that loses messages
-    and on the topic: it stands with the group, where each of the two names the other.
+    and on the topic: it stands with the group, where each of the two names the other in its
+    figures.
 
     Args:
         rows: Rows of ``recommendations``.
     """
     own = pl.concat_str("subject_kind", "subject", separator=":")
-    about = rows.filter(_OF_RETENTION).select("subject_kind", "subject", "reason")
-    of_groups, of_topics = (
-        dict(about.filter(pl.col("subject_kind") == kind)[:, 1:].iter_rows())
-        for kind in (Subject.GROUP, Subject.TOPIC)
-    )
-    named = {group: _topics(_words(said)) for group, said in of_groups.items()}
+    given = [from_row(row) for row in rows.filter(_OF_RETENTION).iter_rows(named=True)]
+    topics: dict[str, set[str]] = {}
+    for one in given:
+        if one.subject_kind is Subject.GROUP:
+            topics.setdefault(one.subject, set()).update(_topics(one))
     of_topic = {
-        topic: group
-        for topic, why in of_topics.items()
-        for group in sorted(_words(why) & named.keys(), reverse=True)
-        if topic in named[group]
+        one.subject: group
+        for one in given
+        if one.subject_kind is Subject.TOPIC
+        for group in sorted(_groups(one), reverse=True)
+        if one.subject in topics.get(group, ())
     }
     is_folded = (
         _OF_RETENTION
@@ -52,10 +52,19 @@ def with_place(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(place.otherwise(own).alias(UNDER))
 
 
-def _words(text: str) -> set[str]:
-    return {word.strip(_MARKS) for word in text.split()}
+def _topics(of_group: Recommendation) -> set[str]:
+    """Return the topics of which a group loses messages, or will."""
+    partitions = _figures(of_group, (PARTITION,))
+    return {*_figures(of_group, (TOPICS,)), *(one.rpartition("-")[0] for one in partitions)}
 
 
-def _topics(words: set[str]) -> set[str]:
-    """Return what may be a topic's name: a word, or that without the number of a partition."""
-    return words | {_PARTITION.sub("", word) for word in words}
+def _groups(of_topic: Recommendation) -> set[str]:
+    """Return the groups that lose messages of a topic, or come next to it."""
+    is_lost = of_topic.kind is AdviceKind.DATA_LOST
+    return set(_figures(of_topic, (LOSING_GROUPS if is_lost else SLOWEST_GROUP,)))
+
+
+def _figures(advice: Recommendation, names: Collection[str]) -> Iterator[str]:
+    for one in advice.evidence:
+        if one.name in names and one.value is not None:
+            yield from str(one.value).split(", ")

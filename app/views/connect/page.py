@@ -141,17 +141,25 @@ with st.grid(5, min_column_width=124, gap="small"):
     )
 
 loses = bool((connectors["loss"] != "").any())
+rows = view_model.table_rows(connectors, tasks)
+says_why = rows["why"].drop_nulls().len() > 0
 tables.show(
-    view_model.table_rows(connectors, tasks),
+    rows,
     {
         "connector": Column("connector", width=130),
         "status": Column("status", "status", badge_styles=view_model.BADGE_STYLES, width=122),
         "failing": Column("failing", help=f"Since when. {BRIEFLY}", width=118),
-        "why": Column(
-            "why",
-            width=260 if loses else 406,
-            unknown="",
-            help="The exception; what it says stands below.",
+        **(
+            {
+                "why": Column(
+                    "why",
+                    width=260 if loses else 406,
+                    unknown="",
+                    help="The exception; what it says stands below.",
+                )
+            }
+            if says_why
+            else {}
         ),
         "group": Column(
             "group", width=140, opens=(routes.GROUP, "group"), help="A sink's consumer group."
@@ -205,19 +213,16 @@ if not failed.is_empty():
         tables.show(
             failed,
             {
-                "connector": Column("connector", width=140),
+                "connector": Column("connector", width=220),
                 "task": Column("task", "count", width=52),
-                "reason": Column(
-                    "cause", width=190, help="The exception at the bottom of the trace."
-                ),
-                "worker": Column("worker", width=140),
-                "connect": Column("Connect", width=90),
+                "worker": Column("worker", width=220),
+                "connect": Column("Connect", width=140),
             },
             view=view,
             key="connect-failed",
-            alt="Failed tasks with their exceptions",
+            alt="Failed tasks; why stands below",
             noun="tasks",
-            in_file={"error": Column("first line of the trace")},
+            in_file={"reason": Column("cause"), "error": Column("first line of the trace")},
         )
         errors_said = view_model.errors_of(failed)
         for tasks_of, said in errors_said[:ERRORS]:

@@ -293,7 +293,12 @@ def total(connectors: pl.DataFrame, column: str) -> str:
 
 
 def table_rows(connectors: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
-    """Add what the table shows: tasks as text, why one failed, where dead letters go."""
+    """Add what the table shows: tasks as text, why one failed, where dead letters go.
+
+    Why the only connector that fails does so is in the headline: its row does not say it again.
+    """
+    is_failing = _is_any_of(*FAILING)
+    in_headline = is_failing & (is_failing.sum() == 1)
     why = (
         failed_tasks(tasks)
         .group_by(_CONNECTOR, maintain_order=True)
@@ -308,7 +313,9 @@ def table_rows(connectors: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
             "running"
         ),
         # Of a task the exception alone: the page has its error below, whole.
-        pl.coalesce(without_package("error"), "task_error").alias("why"),
+        pl.coalesce(without_package("error"), pl.when(~in_headline).then("task_error")).alias(
+            "why"
+        ),
         pl.when(pl.col("type") != "sink")
         .then(pl.lit("–"))  # noqa: RUF001 (a dash, read by people)
         .when(pl.col("dead_letter_topic").is_not_null())

@@ -8,11 +8,11 @@ import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.rules.matchers import Acknowledgement
-from app.data import alert_store, history_queries, peaks, present, queries, sampled
+from app.data import alert_store, history_queries, others, peaks, present, queries, sampled
 from app.data.context import current
 from app.data.history import CLUSTER, History
 from app.style.charts.base import plot_height
-from app.style.charts.lines import Line, columns_chart, series_chart
+from app.style.charts.lines import Ghost, Line, columns_chart, series_chart
 from app.style.format import count, duration, escape, exact, per_minute, rate, short, thin
 from app.ui import (
     components,
@@ -203,6 +203,13 @@ with components.guarded():
     # Not those of now: what is over by now is what the chart is looked at for.
     drawn = peaks.highest_lag(view, NAMED_SERIES)
     past = sampled.of_groups(view, drawn) or history_queries.group_history(view, drawn)
+    unnamed = None
+    if name := view_model.others_name(groups, drawn):
+        unnamed = Ghost(
+            frame=others.lag_of_others(view, drawn),
+            name=name,
+            step_seconds=view.range.step_seconds,
+        )
     left, right = st.columns(2, gap="medium")
     with left, components.heading("Lag by group", unit="messages waiting"):
         log = components.log_switch("overview-log")
@@ -220,11 +227,12 @@ with components.guarded():
             legend_lines=_LEGEND_LINES,
             height=150,
             log=log,
+            rest=unnamed,
         )
         components.chart(
             lag_figure,
             key="lag-by-group",
-            alt="Messages waiting over time: the groups with the highest peaks of lag",
+            alt="Messages waiting over time: the groups with the highest peaks, and the others",
             note=note_of(view, past),
         )
     with (

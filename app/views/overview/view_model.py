@@ -204,6 +204,22 @@ def _brokers_sentence(cluster: pl.DataFrame, brokers_read: bool) -> str:
     return "All brokers up" if brokers_read else "Whether all brokers are up is not known now"
 
 
+def others_name(groups: pl.DataFrame, named: Sequence[str]) -> str:
+    """Return how a sum of the groups without a line is called; nothing where each has one.
+
+    A sum that lacks a group must not look complete.
+
+    Args:
+        groups: Rows of ``group_status``.
+        named: The groups that have a line.
+    """
+    others = groups.filter(~pl.col("group").is_in(list(named)))
+    if others.is_empty():
+        return ""
+    lacking = others.filter(pl.col("unknown_partitions") > 0).height
+    return f"others ({others.height}{f', {lacking} not known now' if lacking else ''})"
+
+
 def growth(frame: pl.DataFrame, value: str, now: float | None, at: datetime) -> str | None:
     """Return by how much a value has grown until now, and in what time: ``+905 in 5 min``.
 

@@ -33,6 +33,7 @@ from scaling.whatif.replay import (
     MeasuredMinute,
     replayed,
     why_not_followed,
+    why_not_forecast,
     why_not_replayed,
 )
 from scaling.whatif.replay import forecast as forecast_course
@@ -68,10 +69,13 @@ def _simulated(
     if arrivals == _MEASURED:
         started = replayed(inputs, _minutes)
     elif arrivals == _EXPECTED:
-        # Facts of a little before the hour begin with the first hour that is ahead.
-        begin = max([at, *(hour for hour, _ in _hours[:1])])
-        started = forecast_course(inputs, _hours, begin, most=_HOURS)
+        started = forecast_course(inputs, _hours, _begin(at, _hours), most=_HOURS)
     return what_if(inputs if started is None else started, change, hours=_HOURS)
+
+
+def _begin(at: float, hours: Sequence[tuple[float, float]]) -> float:
+    """Return when a run of a forecast begins: facts of a little before its first hour with that."""
+    return max([at, *(hour for hour, _ in hours[:1])])
 
 
 @st.cache_data(ttl=600, max_entries=64, show_spinner=False)
@@ -173,25 +177,7 @@ def panel(view: View, facts: GroupFacts, read_at: datetime, proposed: int | None
             return
         minutes = measured_minutes(view.cache_key, view.cluster, group, read_at, view)
         hours = _expected(view, group)
-        not_replayed = why_not_replayed(minutes)
-        choices = [
-            *([] if not_replayed else [_MEASURED]),
-            *([_EXPECTED] if hours else []),
-            _HELD,
-        ]
-        key = f"if-arrivals-{group}"
-        if st.session_state.get(key) not in choices:  # it could be had before
-            st.session_state.pop(key, None)
-        arrivals = st.segmented_control(
-            "Arrivals",
-            choices,
-            default=_HELD if not_replayed else _MEASURED,
-            required=True,
-            key=key,
-            label_visibility="collapsed",
-        )
-        if not_replayed:
-            st.caption(escape(f"The last hours cannot be replayed: {not_replayed}."))
+        arrivals = _choose_arrivals(group, minutes, hours, read_at.timestamp())
         change = WhatIfChange(
             consumers=consumers,
             partitions=partitions if partitions != partitions_now else None,
@@ -210,6 +196,35 @@ def panel(view: View, facts: GroupFacts, read_at: datetime, proposed: int | None
         _show(view, found, minutes, arrivals, _moment(view, read_at))
         if capacity == rounded(at_least):
             st.caption(escape(f"{_AT_LEAST}: {not_measured(measured)}."))
+
+
+def _choose_arrivals(
+    group: str, minutes: Sequence[MeasuredMinute], hours: Sequence[tuple[float, float]], at: float
+) -> str:
+    """Ask what arrives, and say why something cannot be chosen."""
+    not_replayed = why_not_replayed(minutes)
+    not_forecast = why_not_forecast(hours, _begin(at, hours)) if hours else None
+    choices = [
+        *([] if not_replayed else [_MEASURED]),
+        *([_EXPECTED] if hours and not not_forecast else []),
+        _HELD,
+    ]
+    key = f"if-arrivals-{group}"
+    if st.session_state.get(key) not in choices:  # it could be had before
+        st.session_state.pop(key, None)
+    arrivals: str = st.segmented_control(
+        "Arrivals",
+        choices,
+        default=_HELD if not_replayed else _MEASURED,
+        required=True,
+        key=key,
+        label_visibility="collapsed",
+    )
+    if not_replayed:
+        st.caption(escape(f"The last hours cannot be replayed: {not_replayed}."))
+    if not_forecast:
+        st.caption(escape(f"The forecast cannot be followed: {not_forecast}."))
+    return arrivals
 
 
 def _expected(view: View, group: str) -> list[tuple[float, float]]:

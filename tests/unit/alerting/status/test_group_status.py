@@ -93,6 +93,25 @@ def test_a_group_whose_lag_grows_does_not_keep_up_though_it_is_not_late() -> Non
     assert said(120.0) == (Status.OK, "Keeps up")
 
 
+@pytest.mark.parametrize("partitions", [1, 6])
+def test_a_group_that_stays_later_than_a_short_objective_is_not_said_to_be_in_time(
+    partitions: int,
+) -> None:
+    """Given two minutes of messages that neither grow nor shrink, which five minutes allow."""
+    parts = [
+        window(partition=number, capacity=constant(100.0), backlog=12_000, warm_up=0.0)
+        for number in range(partitions)
+    ]
+
+    def said(objective_seconds: float) -> tuple[Status, str]:
+        rules = replace(DEFAULT_STATUS_RULES, objective_seconds=objective_seconds)
+        status = group_status(parts, rules=rules)
+        return status.status, status.reason.partition(": ")[0]
+
+    assert said(300.0) == (Status.OK, "Keeps up")
+    assert said(60.0) == (Status.OK, "Later than its objective of 1 min, but keeps up")
+
+
 def test_one_hot_partition_falls_behind() -> None:
     parts = [window(partition=p, arrival=constant(20.0)) for p in range(11)]
     parts.append(window(partition=11, arrival=constant(400.0), capacity=constant(200.0)))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import polars as pl
 import pytest
 
-from alerting.inputs.broker_loss import one_more_loss
+from alerting.inputs.broker_loss import one_more_loss, with_one_more_loss
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from alerting.rules.lifecycle import Alert, State, Worst
 from alerting.rules.model import AlertSeverity, Rule
@@ -173,8 +173,7 @@ def test_no_sentence_of_one_more_loss_is_said_of_what_is_over(
     }
     losses = one_more_loss(pl.DataFrame(columns))
     assert losses
-    said = "".join(f" {one[0].upper()}{one[1:]}." for one in losses)
-    detail = f"2 are left.{said} 5 short."
+    detail = f"{with_one_more_loss('2 are left.', losses)} 5 short."
     assert as_said(detail, is_over=True) == "It said: 2 are left. 5 short."
     worse = alert(detail="2 are left.", worst=Worst(at=1500.0, value=1.0, detail=detail))
     assert how_bad(worse, is_over=True) == "At worst: 2 are left. 5 short."

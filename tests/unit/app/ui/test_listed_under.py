@@ -9,12 +9,21 @@ import pytest
 from app.ui.advice import advice_cards
 from app.views.scaling import decisions
 from scaling.advice.advice_table import recommendation_frame, recommendation_rows
-from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recommendation, Subject
+from scaling.advice.model import (
+    AdviceKind,
+    AdviceSeverity,
+    Confidence,
+    Evidence,
+    Recommendation,
+    Subject,
+)
+from scaling.advisers.durability import LOSING_GROUPS
+from scaling.advisers.retention import TOPICS
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
 
 
-def losing(subject: str, kind: Subject, reason: str) -> Recommendation:
+def losing(subject: str, kind: Subject, figure: str, names: str) -> Recommendation:
     return Recommendation(
         kind=AdviceKind.DATA_LOST,
         cluster="demo",
@@ -22,7 +31,8 @@ def losing(subject: str, kind: Subject, reason: str) -> Recommendation:
         subject_kind=kind,
         severity=AdviceSeverity.ACT_NOW,
         confidence=Confidence.HIGH,
-        reason=reason,
+        reason="Retention deletes messages that were not read yet.",
+        evidence=(Evidence(name=figure, value=names),),
     )
 
 
@@ -44,9 +54,10 @@ def losing(subject: str, kind: Subject, reason: str) -> Recommendation:
 def test_the_same_advice_on_a_group_and_on_its_topic_is_one_row(
     topic: str, reader: str, rows: list[str]
 ) -> None:
-    group = "Retention deleted messages of telemetry.readings that this group had not committed."
-    of_topic = f"Retention deletes messages of it that were not read yet by {reader}."
-    given = [losing(topic, Subject.TOPIC, of_topic), losing("archive", Subject.GROUP, group)]
+    given = [
+        losing(topic, Subject.TOPIC, LOSING_GROUPS, f"{reader}, zoo"),
+        losing("archive", Subject.GROUP, TOPICS, "a.topic, telemetry.readings"),
+    ]
     advice = recommendation_frame(recommendation_rows(given, at=NOW))
     found = decisions.items(advice, {}, picked=None, now=NOW, zone=UTC)
     assert sorted(one.what for one in found) == sorted(rows)

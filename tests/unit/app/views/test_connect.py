@@ -186,6 +186,29 @@ def said(found: pl.DataFrame, groups: pl.DataFrame, *alerts: dict[str, Any]) -> 
     return view_model.sentence(view_model.with_groups(found, groups, NOW), FAILED_TASKS, None, 0)
 
 
+def test_a_row_says_why_tasks_failed_unless_the_headline_does() -> None:
+    tasks = rows(
+        CONNECTOR_TASKS,
+        *(
+            {"connect": "main", "connector": name, "task": 0, "state": "FAILED"}
+            | {"cause_class": f"com.acme.{name.upper()}Exception"}
+            for name in ("a", "b", "paused")
+        ),
+    )
+
+    def why(**given: dict[str, Any]) -> dict[str, str | None]:
+        found = view_model.table_rows(connectors(**given), tasks)
+        return dict(found.select("connector", "why").iter_rows())
+
+    assert why(a=FAILED, b=FAILED) == {"a": "AException", "b": "BException"}
+    assert why(a=FAILED, paused={**HALTED, "tasks_failed": 1}) == {
+        "a": None,
+        "paused": "PAUSEDException",
+    }
+    own = {**FAILED, "error": "java.io.IOException: no route"}
+    assert why(a=own) == {"a": "IOException: no route"}, "the headline has the first word of it"
+
+
 def test_the_sentence_says_since_when_the_only_one_fails_and_who_loses_data() -> None:
     soon = {"status": "STOPPED", "data_loss_at": NOW + timedelta(minutes=40)}
     groups = statuses({"group": "connect-a", **soon}, {"group": "connect-b", **soon})

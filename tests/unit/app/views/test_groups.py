@@ -259,6 +259,8 @@ def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
             *("UNKNOWN", "the newest sample is 5 min old; on 2 of 3 partitions, such as o-1."),
         ),
         "Keeps up: 3 messages wait.": ("OK", "Keeps up."),
+        "Later than its objective of 1 min, but keeps up: 9/s arrive, 9/s consumed; 2 min behind "
+        "with 900 messages.": ("OK", "Later than its objective of 1 min, but keeps up."),
         "Not late, but its lag grows: 26/min arrive, 19/min consumed; 15 s behind with 27 "
         "messages.": ("OK", "Not late, but its lag grows."),
     }

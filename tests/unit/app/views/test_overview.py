@@ -397,3 +397,12 @@ def test_where_consumers_are_idle_as_far_as_it_is_known(
         schema={"members": pl.Int32, "idle_members": pl.Int32},
     )
     assert overview_view_model.where_idle(idle_groups, groups) == said
+
+
+def test_the_sum_of_others_is_named_with_how_many_it_is_of_and_what_it_lacks() -> None:
+    groups = statuses(
+        {"group": "a"}, {"group": "b"}, {"group": "c"}, {"group": "d", "unknown_partitions": 2}
+    )
+    assert overview_view_model.others_name(groups, ["a", "d"]) == "others (2)"
+    assert overview_view_model.others_name(groups, ["a"]) == "others (3, 1 not known now)"
+    assert overview_view_model.others_name(groups, ["a", "b", "c", "d"]) == ""

@@ -4,7 +4,7 @@ import pytest
 
 from alerting.checks.retention_deadline import Retention
 from scaling.advice.model import AdviceKind, AdviceSeverity
-from scaling.advisers.durability import brokers_that_may_fail
+from scaling.advisers.durability import LOSING_GROUPS, brokers_that_may_fail
 from scaling.advisers.recommend import recommend_topic
 from scaling.facts.topic_facts import Reader, TopicFacts
 
@@ -142,6 +142,8 @@ def test_a_topic_of_which_a_reader_loses_data_cannot_wait_however_late_the_slowe
 
     assert (advice.kind, advice.severity) == (AdviceKind.DATA_LOST, AdviceSeverity.ACT_NOW)
     assert "not read yet by archive." in advice.reason
+    figures = {one.name: one.value for one in advice.evidence}
+    assert figures[LOSING_GROUPS] == "archive", "lists put it into the row of that group"
     (change,) = advice.artefacts
     assert change.text.endswith("--add-config retention.ms=87400000")
 

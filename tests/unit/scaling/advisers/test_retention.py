@@ -122,6 +122,7 @@ def test_lost_data_is_reported_and_evaluation_goes_on() -> None:
     assert kinds(found)[0] is AdviceKind.DATA_LOST
     assert AdviceKind.START_CONSUMERS in kinds(found)
     assert evidence(found[0])["lost of late"] == 70
+    assert evidence(found[0])["topics"] == "orders"
     assert found[0].reason.startswith(
         "Keep messages of orders for 8 d instead of 7 d. In the last ten minutes, or since its "
         "last commit"

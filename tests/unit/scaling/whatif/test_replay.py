@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from scaling.whatif.queue_model import WhatIfChange, WhatIfInputs, even_inputs, what_if
-from scaling.whatif.replay import MeasuredMinute, forecast, replayed, why_not_followed
+from scaling.whatif.replay import (
+    MeasuredMinute,
+    forecast,
+    replayed,
+    why_not_followed,
+    why_not_forecast,
+)
 
 
 def _inputs() -> WhatIfInputs:
@@ -90,13 +96,17 @@ def test_a_forecast_begins_now_and_is_followed_hour_by_hour() -> None:
 
 
 @pytest.mark.parametrize(
-    "hours",
+    ("hours", "why"),
     [
-        pytest.param([], id="none"),
-        pytest.param([(0.0, 5.0)], id="over"),
-        pytest.param([(7200.0, 5.0), (10800.0, 5.0)], id="later"),
-        pytest.param([(3600.0, 5.0), (10800.0, 5.0)], id="a gap"),
+        pytest.param([], "it is over", id="none"),
+        pytest.param([(0.0, 5.0)], "it is over", id="over"),
+        pytest.param([(7200.0, 5.0), (10800.0, 5.0)], "it begins later", id="later"),
+        pytest.param([(3600.0, 5.0), (10800.0, 5.0)], "an hour is missing in it", id="a gap"),
+        pytest.param([(600.0, 5.0)], "it ends within 30 minutes", id="nearly over"),
     ],
 )
-def test_a_forecast_that_does_not_cover_the_next_hours(hours: list[tuple[float, float]]) -> None:
+def test_a_forecast_that_does_not_cover_the_next_hours(
+    hours: list[tuple[float, float]], why: str
+) -> None:
+    assert why_not_forecast(hours, 4000.0) == why
     assert forecast(_inputs(), hours, 4000.0, most=6.0) is None
