@@ -13,7 +13,7 @@ import polars as pl
 from alerting.inputs.broker_loss import one_more_loss
 from alerting.status.phrases import time_left
 from app.style import theme
-from app.style.format import count, duration, exact, thin
+from app.style.format import count, duration, exact, thin, with_lengths
 from app.style.theme import BadgeStyle
 from app.ui.brokers_up import IS_SILENT, BrokersUp
 from app.ui.tables import DASH
@@ -338,7 +338,7 @@ def drift(settings: pl.DataFrame) -> pl.DataFrame:
         {
             "setting": name,
             "values": "; ".join(
-                f"{value or 'empty'} on {', '.join(brokers)}" for value, brokers in values.items()
+                f"{_told(name, value)} on {', '.join(brokers)}" for value, brokers in values.items()
             ),
         }
         for name, values in sorted(by_name.items())
@@ -347,13 +347,17 @@ def drift(settings: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"setting": pl.String, "values": pl.String})
 
 
+def _told(name: str, value: str) -> str:
+    return with_lengths(f"{name}={value}").removeprefix(f"{name}=") or "empty"
+
+
 def listed(settings: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Return what was set of a kind: a row a subject, its settings as text."""
     rows = [
         {
             "subject": subject,
             "settings": ", ".join(
-                f"{key}={value}" if value else key for key, value in each.items()
+                with_lengths(f"{key}={value}") if value else key for key, value in each.items()
             ),
         }
         for subject, each in _of_kind(settings, kind)
