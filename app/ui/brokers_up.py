@@ -72,11 +72,10 @@ def brokers_up(
         since = brokers.filter(pl.col("is_alive").eq(False))["missing_since"].min()
         when = f" since {clock(since, zone, now=now)}" if isinstance(since, datetime) else ""
         return BrokersUp(said=f"{_named(missing)} {_are(missing)} missing{when}")
-    read_at = brokers["observed_at"].max()
-    is_late = isinstance(read_at, datetime) and now - read_at > stale_after
-    if is_late or not is_read:
-        since = clock(read_at, zone, now=now, to_seconds=True)
-        when = f" since {since}" if isinstance(read_at, datetime) else ""
+    newest = brokers["observed_at"].max()
+    read_at = newest if isinstance(newest, datetime) else None
+    if not is_read or (read_at is not None and now - read_at > stale_after):
+        when = f" since {clock(read_at, zone, now=now, to_seconds=True)}" if read_at else ""
         return BrokersUp(said=f"Whether all brokers are up is not known{when}", is_now=False)
     silent = brokers.filter(IS_SILENT).sort("broker_id")
     if silent.height:
