@@ -67,6 +67,8 @@ st.html(
     # A finger does not hover: icons for it would lie over headings for good. The arrows that open
     # the menu say what else is there.
     "@media (hover: none) {[data-testid='stElementToolbar'] {display: none}} "
+    # What ends a page needs little below it.
+    "[data-testid='stMain'] [data-testid='stMainBlockContainer'] {padding-bottom: 2.5rem} "
     # The choice of the time range needs no wider menu.
     "[data-testid='stSidebar'] [data-testid='stButtonGroup'] button "
     "{padding-left: 0.4rem; padding-right: 0.4rem} "

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from alerting.notify.json_codec import alert_to_dict
 from alerting.notify.notifications import Notification, NotificationKind
 from alerting.rules.lifecycle import Alert, State
-from alerting.status.phrases import duration, plural, time_left
+from alerting.status.phrases import duration, or_before, plural, time_left
 
 MOST_SHOWN = 20
 """Most alerts that one message spells out."""
@@ -75,11 +75,11 @@ def body(notification: Notification, dashboard_url: str) -> str:
 
 def _alert(alert: Alert, dashboard_url: str, now: float, notes: Sequence[str]) -> str:
     where = ", ".join(f"{key} {value}" for key, value in alert.labels.items())
-    before = " or before" if alert.began_before else ""
+    began = or_before(moment(alert.began_at), at_least=alert.began_before)
     lines = [
         f"What: {alert.what}",
         f"Where: {where}",
-        f"Since: {moment(alert.began_at)}{before} ({duration(now - alert.began_at)} ago)",
+        f"Since: {began} ({duration(now - alert.began_at)} ago)",
         f"How bad: {alert.severity.value}. {alert.detail}".rstrip(),
     ]
     if alert.deadline is not None:

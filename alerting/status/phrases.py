@@ -138,6 +138,11 @@ _STEPS = ((2 * _DAY, _DAY), (10 * _HOUR, _HOUR), (_HOUR, 600), (_SOON_SECONDS, 6
 """From which time left on: in steps of how much."""
 
 
+def or_before(began: str, *, at_least: bool) -> str:
+    """Write when something began; it may be earlier where nobody watched it until then."""
+    return f"before {began}" if at_least else began
+
+
 def time_left(seconds: float) -> str:
     """Return when something comes at the present rates: ``within 5 min``, ``in 1 h 20 min``.
 

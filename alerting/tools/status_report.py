@@ -19,7 +19,7 @@ from alerting.rules.lifecycle import State, active
 from alerting.rules.rule_file import usable_rules
 from alerting.service import SERVICE, is_quiet
 from alerting.status.model import Status
-from alerting.status.phrases import duration
+from alerting.status.phrases import duration, or_before
 from config.visible import visible
 from lake.errors import LakeError
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS
@@ -142,6 +142,6 @@ def _print_cluster(console: Console, row: dict[str, Any]) -> None:
         )
     )
     for group in late:
-        least = " or before" if group["since_at_least"] else ""
-        said = f"{group['group']}: {group['status']} since {group['since']}{least}"
+        since = or_before(str(group["since"]), at_least=bool(group["since_at_least"]))
+        said = f"{group['group']}: {group['status']} since {since}"
         console.print(Text(f"  {visible(said)}"))

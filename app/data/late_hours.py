@@ -1,4 +1,4 @@
-"""How long groups missed their objective, for the report of a week."""
+"""How long groups missed their objective, for the page Week."""
 
 from __future__ import annotations
 

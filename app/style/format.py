@@ -112,6 +112,32 @@ def _two(seconds: int, large: int, name: str, small: int, second: str, *, until:
     return f"{seconds // large} {name}" + (f" {rest} {second}" if rest else "")
 
 
+_LENGTH_SETTING = re.compile(r"(?<=\.)(ms|seconds|minutes|hours)=(\d+)\b")
+_UNIT_MILLISECONDS = {"ms": 1, "seconds": 1000, "minutes": 60_000, "hours": 3_600_000}
+_PARTS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
+_LEAST, _FOREVER = 1000, 100 * 365 * 86_400_000
+"""Of fewer milliseconds people say so many, and more mean that there is no limit."""
+
+
+def with_lengths(settings: str) -> str:
+    """Write lengths of time in settings of Kafka as people do, and behind them as they were set.
+
+    ``retention.ms=86460000`` becomes ``retention.ms=1 d 1 min (86460000)``.
+    """
+
+    def told(found: re.Match[str]) -> str:
+        left = int(found[2]) * _UNIT_MILLISECONDS[found[1]]
+        if not _LEAST <= left < _FOREVER:
+            return found[0]
+        parts = []
+        for size, unit in _PARTS:
+            number, left = divmod(left, size)
+            parts += [f"{number} {unit}"] if number else []
+        return f"{found[1]}={' '.join(parts)} ({found[2]})"
+
+    return _LENGTH_SETTING.sub(told, settings)
+
+
 def brief_time_left(seconds: float | None) -> str:
     """Write the time until a deadline, in the steps of ``phrases.time_left``: ``5 h 20 min``."""
     if seconds is None or not isfinite(seconds):

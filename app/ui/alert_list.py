@@ -140,9 +140,11 @@ def as_said(detail: str, *, is_over: bool) -> str:
 def at_worst(alert: Alert) -> str:
     """Return how bad something was at its worst, for a column that is of that.
 
-    It is of one evaluation: such numbers do not add up to a total.
+    It is of one evaluation: such numbers do not add up to a total. What one more fault would do is
+    no part of how bad it was.
     """
-    return f"at {worst}" if (worst := _worse_than_last(alert)) else alert.detail
+    worst = _worse_than_last(alert)
+    return f"at {worst}" if worst else _without_forecast(alert.detail)
 
 
 def how_bad(alert: Alert, *, is_over: bool) -> str:

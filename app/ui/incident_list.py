@@ -11,6 +11,7 @@ from alerting.inputs.frames import STALE_INTERVALS
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import SEVERITIES, AlertSeverity
+from alerting.status.phrases import or_before
 from app.data.context import View
 from app.style.format import clock, count, duration, thin
 from app.style.theme import BadgeStyle
@@ -132,12 +133,7 @@ def since_when(one: Alert, view: View) -> str:
 
 def beginning(began: str, *, at_least: bool) -> str:
     """Write since when something is so, which may be since earlier: never like a deadline."""
-    return or_before(began, at_least=at_least) if at_least else f"since {began}"
-
-
-def or_before(began: str, *, at_least: bool) -> str:
-    """Write when something began; it may be earlier where nobody watched it until then."""
-    return f"{began} or before" if at_least else began
+    return f"since {or_before(began, at_least=at_least)}"
 
 
 def last_seen(at: datetime | None, now: datetime, zone: tzinfo, interval_seconds: float) -> str:

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from alerting.status.model import Status
+from alerting.status.phrases import or_before
 from app.data import losses, present
 from app.data.context import View
 from app.style.format import clock, count, exact, listing
 from app.ui import components
 from app.ui.alert_list import moment
-from app.ui.incident_list import or_before
 from app.ui.incidents import LOSES_DATA, Incident
 
 _MOST_READ = 5

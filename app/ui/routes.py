@@ -44,7 +44,7 @@ QUEUES = "queues"
 CONNECT = "connect"
 SCALING = "scaling"
 HEALTH = "health"
-REPORT = "report"
+WEEK = "week"
 ALERTS = "alerts"
 SILENCES = "silences"
 INCIDENT = "incident"
@@ -101,7 +101,7 @@ def all_pages(*, with_queues: bool = True) -> dict[str, list[st.Page]]:
         ],
         "Scaling and health": [
             _page(SCALING, "Scaling", "tune", "What should I change, and what if I do not?"),
-            _page(REPORT, "Week", "calendar_view_week", "How was the week?"),
+            _page(WEEK, "Week", "calendar_view_week", "How was the week?"),
             _page(HEALTH, "Monitoring health", "fact_check", "Can I believe these pages?"),
         ],
     }
@@ -122,7 +122,7 @@ def names_its_tab(page: st.Page) -> bool:
 
 def has_own_time(page: st.Page) -> bool:
     """Return whether a page is of a time of its own, whatever range is chosen."""
-    return page.url_path in (REPORT, INCIDENT)
+    return page.url_path in (WEEK, INCIDENT)
 
 
 def path(name: str) -> str:

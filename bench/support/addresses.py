@@ -18,7 +18,7 @@ PAGES = (
     "silences",
     "rules",
     "scaling",
-    "report",
+    "week",
     "health",
 )
 OF_THE_DEMO = {"group": "order-fulfilment", "topic": "orders.placed"}

@@ -349,7 +349,7 @@ def test_a_group_that_is_fine_again_leads_to_its_last_incident(
 def test_week_has_what_goes_on_in_the_order_of_alerts_then_what_is_over(
     open_page: Open, alarmed: Path
 ) -> None:
-    week = open_page(alarmed, "report").dataframe[0].value
+    week = open_page(alarmed, "week").dataframe[0].value
     order = [row["what"] for row in listed(open_page(alarmed, "alerts"))]
     goes_on = [label[0].split(" ", 1)[1].startswith("was") for label in week["severity"]]
     assert goes_on == sorted(goes_on), "what is over stands last"

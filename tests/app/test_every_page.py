@@ -112,7 +112,7 @@ def test_with_several_clusters_each_has_a_row_and_a_page(
     ("page", "parameters", "title"),
     [
         ("overview", {}, "(4) Overview · Headroom"),
-        ("report", {}, "(4) Week · Headroom"),
+        ("week", {}, "(4) Week · Headroom"),
         ("group", {"group": "payments"}, "(4) payments · Consumer group · Headroom"),
         ("group", {"group": "gone"}, "(4) Consumer group · Headroom"),
         ("topic", {"topic": "orders"}, "(4) orders · Topic · Headroom"),

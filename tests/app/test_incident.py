@@ -51,7 +51,7 @@ def test_an_incident_is_told_from_its_first_second(
     test.query_params["alert"] = named
     said = texts(test.run())
     assert "ana looks after it: the disk" in said.replace("\\", "")
-    week = open_page(alarmed, "report").dataframe[0].value.set_index("what")
+    week = open_page(alarmed, "week").dataframe[0].value.set_index("what")
     row = week.loc["Broker 2 is missing"]
     number = count(int(row["symptoms"]), "symptom")
     assert f" {number} now, and {row['not_fired']:.0f} pending." in said, "as on Week"

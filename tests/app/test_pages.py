@@ -226,6 +226,6 @@ def test_what_administrators_set_and_changed_is_on_the_pages(open_page: Open, fi
         assert expected in group, expected
         assert expected not in lines("group", group="clicks-enricher")
     topic = lines("topic", topic="sessions")
-    for expected in ("retention.ms=3600000", "sessions-writer-7"):
+    for expected in ("retention.ms=1 h (3600000)", "sessions-writer-7"):
         assert expected in topic, expected
         assert expected not in lines("topic", topic="orders")

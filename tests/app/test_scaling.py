@@ -226,7 +226,7 @@ def test_an_unreadable_table_is_shown_and_stops_nothing_else(
 def test_the_week_has_its_incidents_late_groups_and_followed_advice(
     open_page: Open, advised: Path, alarmed: Path
 ) -> None:
-    test = open_page(advised, "report")
+    test = open_page(advised, "week")
     calm(test)
     assert "over their objective" in test.title[0].value
     assert "1 piece of advice followed" in test.title[0].value
@@ -240,13 +240,13 @@ def test_the_week_has_its_incidents_late_groups_and_followed_advice(
     assert {"payments", "billing"} <= set(advice["subject"])
     assert advice["change"].str.contains("→").all()
     assert_fits(test, "saved_hours")
-    test = open_page(alarmed, "report")
+    test = open_page(alarmed, "week")
     calm(test)
     fired = next(one.value for one in test.dataframe if "symptoms" in one.value.columns)
     assert "Broker 2 is missing" in set(fired["what"])
     assert int(fired["symptoms"].max()) > 0
     assert re.search(r"\d+ \w{3} \d\d.{1,2}\d\d to \d+ \w{3} \d\d.{1,2}\d\d\b", texts(test))
-    earlier = open_page(alarmed, "report", week="a week earlier")
+    earlier = open_page(alarmed, "week", week="a week earlier")
     calm(earlier)
     assert earlier.title[0].value.startswith("0 incidents")
 
@@ -254,7 +254,7 @@ def test_the_week_has_its_incidents_late_groups_and_followed_advice(
 def test_the_week_of_a_young_lake_says_that_it_was_not_measured(
     open_page: Open, without_history: Path
 ) -> None:
-    test = open_page(without_history, "report")
+    test = open_page(without_history, "week")
     calm(test)
     assert "There is no measured history of this week." in texts(test)
 

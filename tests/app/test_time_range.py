@@ -25,7 +25,7 @@ def test_the_chosen_range_survives_a_change_of_page(open_page: Open, filled: Pat
     test = open_page(filled)
     test.segmented_control(key="range").set_value("6h").run()
     # A week is a week: it offers no range, and keeps that of the other pages.
-    test.switch_page("views/report/page.py").run()
+    test.switch_page("views/week/page.py").run()
     assert not [one for one in test.segmented_control if one.label == "Time range"]
     assert "last 6 hours" not in texts(test)
     test.run()

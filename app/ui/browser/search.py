@@ -35,8 +35,12 @@ KEYS = {
     "g b": routes.BROKERS,
     "g d": routes.DEAD_LETTERS,
     "g k": routes.CONNECT,
+    "g q": routes.QUEUES,
     "g a": routes.ALERTS,
+    "g i": routes.SILENCES,
+    "g u": routes.RULES,
     "g s": routes.SCALING,
+    "g w": routes.WEEK,
     "g h": routes.HEALTH,
 }
 """Keys that lead to a page, pressed one after the other outside of any field; c and r alone are

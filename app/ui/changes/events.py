@@ -27,7 +27,7 @@ from alerting.rules.folding import as_it_was
 from alerting.rules.lifecycle import Alert
 from alerting.rules.model import AlertSeverity
 from app.data.history import TIME
-from app.style.format import count, duration
+from app.style.format import count, duration, with_lengths
 from app.ui.changes import controller
 from lake import deploy_marks
 
@@ -156,7 +156,7 @@ def _of_change(row: Mapping[str, Any]) -> Event:
     is_schema = kind.startswith(("schema ", "registry "))
     sort = _SORTS.get(kind, Sort.SCHEMAS if is_schema else Sort.SETTINGS)
     parts = [row["detail"]]
-    course = " → ".join(str(row[name]) for name in _SAID_BY_WORDS if row[name])
+    course = " → ".join(with_lengths(str(row[name])) for name in _SAID_BY_WORDS if row[name])
     if kind not in _SORTS or kind in _COUNTED:
         parts.insert(0, course)
     if kind == CONTROLLER_CHANGED and row["before"]:

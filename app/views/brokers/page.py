@@ -9,7 +9,7 @@ from app.data import history_queries, present, queries, sampled
 from app.data.context import current
 from app.style.charts.heatmaps import stacked_bars
 from app.style.format import clock, escape, exact, size
-from app.ui import components, partition_risk, routes, tables, topic_list
+from app.ui import brokers_up, components, partition_risk, routes, tables, topic_list
 from app.ui.changes import change_list, event_marks, events, page_events
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
@@ -24,12 +24,13 @@ view = current()
 with components.required("The brokers cannot be shown"):
     cluster = present.rows(view, CLUSTER_STATUS)
     brokers = view_model.with_names(present.rows(view, BROKER_STATUS))
+    up = brokers_up.here(view)
 lacking, back = leadership.lacking(brokers), {}
 if not lacking.is_empty():
     with components.guarded():
         back = leadership.returned(queries.changes_between(view, view.now - BACK, view.now))
 clauses = leadership.clauses(lacking, back, view.zone, view.now)
-said = view_model.sentence(cluster, brokers, view.zone, view.now, leadership=clauses)
+said = view_model.sentence(cluster, brokers, up, leadership=clauses)
 components.headline(*map(escape, said))
 
 with components.guarded():
@@ -42,7 +43,7 @@ with components.guarded():
                 with st.container(border=True, height="stretch", gap="xsmall"):
                     with st.container(horizontal=True, horizontal_alignment="distribute"):
                         st.markdown(f"**{row['name']}**", width="content")
-                        components.badge(view_model.badge_style(row["is_alive"]))
+                        components.badge(view_model.badge_style(row))
                     lines = []
                     if row["is_controller"]:
                         lines.append("controller")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from datetime import datetime, tzinfo
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import polars as pl
@@ -13,8 +13,9 @@ import polars as pl
 from alerting.inputs.broker_loss import one_more_loss
 from alerting.status.phrases import time_left
 from app.style import theme
-from app.style.format import clock, count, duration, exact, listing, thin
+from app.style.format import count, duration, exact, thin, with_lengths
 from app.style.theme import BadgeStyle
+from app.ui.brokers_up import IS_SILENT, BrokersUp
 from app.ui.tables import DASH
 from app.ui.topic_list import REPLICATION
 from lake.schemas.bronze import IS_INTERNAL_TOPIC
@@ -61,8 +62,7 @@ _REFUSES, _STOPS_NOTHING = "refuses acks=all on ", "stops nothing more"
 def sentence(
     cluster: pl.DataFrame,
     brokers: pl.DataFrame,
-    zone: tzinfo,
-    now: datetime,
+    up: BrokersUp,
     *,
     leadership: Sequence[str] = (),
 ) -> tuple[str, str]:
@@ -71,8 +71,7 @@ def sentence(
     Args:
         cluster: Rows of ``cluster_status``.
         brokers: Rows of ``broker_status``.
-        zone: The viewer's zone.
-        now: The present.
+        up: Whether they are up.
         leadership: What ``leadership.clauses`` says.
     """
     fact = (
@@ -80,21 +79,9 @@ def sentence(
         if cluster.height
         else dict.fromkeys(CLUSTER_STATUS.polars_schema)
     )
-    missing = [str(broker) for broker in fact["missing_brokers"] or ()]
-    if fact["brokers"] is None:
-        title = "Which brokers are up is unknown"
-    elif missing:
-        since = brokers.filter(pl.col("is_alive").eq(False))["missing_since"].min()
-        title = (
-            f"{'Broker' if len(missing) == 1 else 'Brokers'} {listing(missing)} "
-            f"{'is' if len(missing) == 1 else 'are'} missing"
-        )
-        if isinstance(since, datetime):
-            title += f" since {clock(since, zone, now=now)}"
-    else:
-        title = "All brokers are up" if fact["brokers"] > 1 else "The broker is up"
-        if leadership:
-            title, leadership = f"{title}, {leadership[0]}", leadership[1:]
+    missing, title = fact["missing_brokers"], up.said
+    if up.is_so and leadership:
+        title, leadership = f"{title}, {leadership[0]}", leadership[1:]
     parts = []
     for number, word in (
         (fact["offline"], "without a leader: neither read nor written"),
@@ -113,12 +100,18 @@ def sentence(
         parts += map(thin, one_more_loss(brokers))
     parts += leadership
     text = "; ".join(parts)
+    if not up.is_now and fact["brokers"] is not None:
+        text = f"when last read, {text}"
+    elif up.why:
+        text = f"{up.why}; {text}"
     return title, f"{text[0].upper()}{text[1:]}."
 
 
-def badge_style(is_alive: bool | None) -> BadgeStyle:
-    """Return how a broker looks."""
-    return UNSURE if is_alive is None else UP if is_alive else MISSING
+def badge_style(broker: Mapping[str, Any]) -> BadgeStyle:
+    """Return how a row of ``with_names`` looks: one that does not answer may be up, or not."""
+    if broker["is_alive"] is None or broker["is_silent"]:
+        return UNSURE
+    return UP if broker["is_alive"] else MISSING
 
 
 def with_labels(partitions: pl.DataFrame) -> pl.DataFrame:
@@ -242,7 +235,10 @@ def _one_more_loss(row: dict[str, Any]) -> str | None:
 
 
 def with_names(brokers: pl.DataFrame) -> pl.DataFrame:
-    """Add each broker's name and how many replicas follow on it: on a missing one none does."""
+    """Add each broker's name, whether it is silent, and how many replicas follow on it.
+
+    On a missing one none does.
+    """
     followers = pl.col("replicas") - pl.col("leaders")
     return brokers.sort("broker_id").with_columns(
         pl.when(pl.col("is_alive").eq_missing(False))
@@ -250,6 +246,7 @@ def with_names(brokers: pl.DataFrame) -> pl.DataFrame:
         .otherwise(followers)
         .alias("followers"),
         pl.format("broker {}", "broker_id").alias("name"),
+        IS_SILENT.fill_null(value=False).alias("is_silent"),
         pl.when("ends_quorum_if_lost")
         .then(pl.lit("majority lost"))
         .when(pl.col("ends_quorum_if_lost").eq(False))
@@ -341,7 +338,7 @@ def drift(settings: pl.DataFrame) -> pl.DataFrame:
         {
             "setting": name,
             "values": "; ".join(
-                f"{value or 'empty'} on {', '.join(brokers)}" for value, brokers in values.items()
+                f"{_told(name, value)} on {', '.join(brokers)}" for value, brokers in values.items()
             ),
         }
         for name, values in sorted(by_name.items())
@@ -350,13 +347,17 @@ def drift(settings: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"setting": pl.String, "values": pl.String})
 
 
+def _told(name: str, value: str) -> str:
+    return with_lengths(f"{name}={value}").removeprefix(f"{name}=") or "empty"
+
+
 def listed(settings: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Return what was set of a kind: a row a subject, its settings as text."""
     rows = [
         {
             "subject": subject,
             "settings": ", ".join(
-                f"{key}={value}" if value else key for key, value in each.items()
+                with_lengths(f"{key}={value}") if value else key for key, value in each.items()
             ),
         }
         for subject, each in _of_kind(settings, kind)

@@ -9,7 +9,7 @@ import streamlit as st
 from alerting.checks.loss_deadline import deleted_within_objective, kept_by_topic
 from alerting.inputs.facts import at_newest_poll
 from alerting.status.model import DEFAULT_STATUS_RULES, LATE, Status
-from alerting.status.phrases import time_left
+from alerting.status.phrases import or_before, time_left
 from alerting.status.trend import LEAST_POINTS
 from alerting.tools.explain import explained
 from app.data import history_queries, present, queries, recent_samples, sampled
@@ -19,7 +19,6 @@ from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, shor
 from app.ui import (
     components,
     group_list,
-    incident_list,
     lag_levels,
     open_alerts,
     routes,
@@ -79,7 +78,7 @@ since = ""
 if began is not None and status is not Status.OK:
     when = clock(began, view.zone, now=view.now)
     word = view_model.SINCE.get(status, "Since")
-    since = f" {word} {incident_list.or_before(f'**{when}**', at_least=is_before)}"
+    since = f" {word} {or_before(f'**{when}**', at_least=is_before)}"
     if status is Status.STOPPED and not is_before:
         polls = timedelta(seconds=2 * view.interval_seconds)
         left_at = view_model.last_left_at(rebalances, began, polls)

@@ -139,7 +139,7 @@ decides = {
         "time",
         unknown=tables.DASH,
         help=f"Since when the group has this status. {BRIEFLY}",
-        width=88,
+        width=106,  # of another day, too
         at_least="since_at_least",
     ),
     "time_lag_seconds": Column(

@@ -13,13 +13,14 @@ import polars as pl
 from alerting.rules import folding
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
+from alerting.status.phrases import or_before
 from app.data.history import History
 from app.data.time_range import TimeRange, between
 from app.style.charts.base import ChartEvent
 from app.style.format import clock, count, duration, escape, thin
 from app.ui import incidents
 from app.ui.alert_list import how_bad, moment, severity_style
-from app.ui.incident_list import or_before, timeline_rows, what_goes_on
+from app.ui.incident_list import timeline_rows, what_goes_on
 from app.ui.incident_order import BROKER_MISSING
 from app.ui.incidents import Incident, last_end, mended_at
 from app.ui.loss_words import ahead
@@ -210,9 +211,8 @@ def sentence(
 ) -> str:
     """Return when the incident began, how long it lasted and how many symptoms it has."""
     cause = incident.cause
-    began = or_before(
-        clock(moment(cause.began_at), zone, now=now, to_seconds=True), at_least=cause.began_before
-    )
+    at = clock(moment(cause.began_at), zone, now=now, to_seconds=True)
+    began = or_before(at, at_least=True) if cause.began_before else f"at {at}"
     said = symptoms_in_all(incident) or "no symptom"
     said = f"{said[0].upper()}{said[1:]}."
     if incident.earlier:
@@ -226,15 +226,15 @@ def sentence(
         if incident.outlived_at is not None:
             last = clock(moment(incident.outlived_at), zone, now=now, to_seconds=True)
             said = f"{said} Its last symptom ended at {last}."
-        return f"It began at {began}, lasted {lasted}; its alert was over at {over}. {said}"
+        return f"It began {began}, lasted {lasted}; its alert was over at {over}. {said}"
     if incident.is_recovering and mended is not None:
         lasted = duration(mended - cause.began_at)
-        return f"It began at {began} and lasted {lasted}; its alert recovers. {said}"
+        return f"It began {began} and lasted {lasted}; its alert recovers. {said}"
     goes = duration(now.timestamp() - cause.began_at)
     if cause.resolved_at is not None:
-        return f"It began at {began}; the cause is {what_goes_on(incident)}. {said}"
+        return f"It began {began}; the cause is {what_goes_on(incident)}. {said}"
     loses = escaped(ahead(incident, now))
-    return f"It began at {began} and has lasted {goes}. {said} {loses}".rstrip()
+    return f"It began {began} and has lasted {goes}. {said} {loses}".rstrip()
 
 
 def markdown(

@@ -8,13 +8,14 @@ import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.rules.matchers import Acknowledgement
-from app.data import alert_store, history_queries, others, peaks, present, queries, sampled
+from app.data import alert_store, history_queries, others, peaks, present, sampled
 from app.data.context import current
 from app.data.history import CLUSTER, History
 from app.style.charts.base import plot_height
 from app.style.charts.lines import Ghost, Line, columns_chart, series_chart
 from app.style.format import count, duration, escape, exact, per_minute, rate, short, thin
 from app.ui import (
+    brokers_up,
     components,
     incident_list,
     losses,
@@ -48,18 +49,16 @@ if groups is None or cluster is None or found is None:
     components.headline("What needs you is not known")
     st.stop()
 
-brokers_read = True
+brokers = "Whether all brokers are up is not known"
 with components.guarded():
-    brokers_read = queries.was_read(view, "brokers")
+    brokers = brokers_up.here(view).said
 acknowledged: Mapping[str, Acknowledgement] = {}
 who_is_unknown = ""
 try:
     acknowledged = alert_store.acknowledged(view)
 except AlertingError as unread:
     who_is_unknown = f"Who looks after what is not known: {unread}"
-title, detail = view_model.headline(
-    found, groups, cluster, brokers_read=brokers_read, acknowledged=acknowledged
-)
+title, detail = view_model.headline(found, groups, brokers=brokers, acknowledged=acknowledged)
 unreadable = present.unreadable(view)
 if unreadable and not found:
     title = "What needs you is not known"

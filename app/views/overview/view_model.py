@@ -30,9 +30,8 @@ LISTED, MOST = 4, 10
 def headline(
     found: Sequence[Incident],
     groups: pl.DataFrame,
-    cluster: pl.DataFrame,
     *,
-    brokers_read: bool = True,
+    brokers: str,
     acknowledged: Container[str] = (),
 ) -> tuple[str, str]:
     """Return the sentence of the Overview, and the one below it.
@@ -40,13 +39,12 @@ def headline(
     Args:
         found: What needs somebody.
         groups: Rows of ``group_status``.
-        cluster: The row of ``cluster_status``.
-        brokers_read: Whether the newest poll read the brokers: one may have gone since.
+        brokers: What ``brokers_up`` says of the brokers.
         acknowledged: The ids of alerts that somebody looks after.
     """
     symptoms = sum(counted(symptoms_of(one)).now for one in found)
     folded = f", {count(symptoms, 'symptom')} now, folded under causes" if symptoms else ""
-    detail = f"{_groups_sentence(groups)}. {_brokers_sentence(cluster, brokers_read)}{folded}."
+    detail = f"{_groups_sentence(groups)}. {brokers}{folded}."
     return needs(found, acknowledged), detail
 
 
@@ -192,16 +190,6 @@ def where_idle(idle_groups: int | None, groups: pl.DataFrame) -> str:
         return f"{count(unknown, 'group')} not read" if unknown else "no group is known"
     where = f"in {count(idle_groups, 'group')}" if idle_groups else "in no group"
     return f"{where} of those known" if unknown else where
-
-
-def _brokers_sentence(cluster: pl.DataFrame, brokers_read: bool) -> str:
-    row = cluster.row(0, named=True) if cluster.height else None
-    if row is None or row["brokers"] is None:
-        return "Whether all brokers are up is unknown"
-    missing = len(row["missing_brokers"] or ())
-    if missing:
-        return f"{missing} of {count(row['brokers'], 'broker')} missing"
-    return "All brokers up" if brokers_read else "Whether all brokers are up is not known now"
 
 
 def others_name(groups: pl.DataFrame, named: Sequence[str]) -> str:

@@ -1,6 +1,7 @@
 """What waits in RabbitMQ, and where do its dead letters go?"""
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -8,18 +9,25 @@ import polars as pl
 import streamlit as st
 
 from alerting.errors import AlertingError
+from alerting.rules.matchers import Acknowledgement
 from app.data import alert_store, present, queries, queue_history
 from app.data.context import current
 from app.style.charts.lines import series_chart
 from app.style.format import age, count, escape, exact, rate
-from app.ui import components, tables
+from app.ui import components, incident_list, open_incidents, present_incidents, tables
+from app.ui.browser import items
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
-from app.views.queues import view_model
+from app.views.queues import needs, view_model
 from lake.schemas.current import OPEN_ALERTS
 from lake.schemas.tables import QUEUES
 
 NAMED_SERIES = 5
+ALWAYS = (
+    *("queue", "status", "ready", "growth_per_second", "publish_per_second"),
+    *("deliver_per_second", "goes_to"),
+)
+"""Columns that stay where all queues have the same in them; of others a line says it once."""
 
 view = current()
 servers = {
@@ -58,10 +66,7 @@ if rows.is_empty():
     components.nothing("No poll has read a queue; Monitoring health shows why.")
     st.stop()
 
-rules = None
-with contextlib.suppress(AlertingError):  # the page Rules says so
-    rules = alert_store.rules(view).rules
-components.headline(*map(escape, view_model.sentence(rows, rules)))
+components.headline(*map(escape, view_model.sentence(rows)))
 read_at = rows["observed_at"].max()
 read_seconds = (view.now - read_at).total_seconds() if isinstance(read_at, datetime) else None
 colour = components.age_colour(read_seconds, interval)
@@ -102,11 +107,34 @@ with st.grid(6, min_column_width=124, gap="small"):
         colour="red" if dropping else "off",
     )
 
+rules = None
+acknowledged: Mapping[str, Acknowledgement] = {}
+with contextlib.suppress(AlertingError):  # the pages Rules and Alerts say so
+    rules = alert_store.rules(view).rules
+    acknowledged = alert_store.acknowledged(view)
+with components.guarded():
+    here_now = [one for one in present_incidents.here(view) if one.cause.labels["cluster"] == name]
+    found = open_incidents.told(view, here_now)
+    told = set().union(*map(needs.names_of, found))
+    listed = incident_list.items(found, view, acknowledged=acknowledged, stored=present.runs(view))
+    listed = [
+        *(needs.with_links(item, one, rows, view) for item, one in zip(listed, found, strict=True)),
+        *needs.without_alert(rows, told, rules),
+    ]
+    if listed:
+        items.draw(
+            listed,
+            view=view,
+            key="queues-needs",
+            alt="What is wrong with queues, and what to do about it, the worst first",
+        )
+
 alerts = OPEN_ALERTS.empty
 with components.guarded():
     alerts = present.open_alerts(view).filter(pl.col("cluster") == name)
-tables.show(
-    view_model.table_rows(rows, view.now, alerts),
+table = view_model.table_rows(rows, view.now, alerts)
+columns, same = view_model.told_apart(
+    table,
     {
         "queue": Column("queue", width=140),
         "status": Column("status", "status", badge_styles=view_model.BADGE_STYLES, width=142),
@@ -163,6 +191,17 @@ tables.show(
         "node": Column("node"),
         "unknown_reason": Column("why unknown", unknown=tables.DASH),
     },
+    always=ALWAYS,
+)
+common = ""
+if same:
+    (texts,) = tables.texts(view_model.first_known(table, same), same, view)
+    common = view_model.in_common([column.label for column in same.values()], texts)
+tables.show(
+    table,
+    columns,
+    in_file=same,
+    sums=escape(common),
     view=view,
     key="queues-table",
     alt="RabbitMQ's queues with depth, rates, consumers and where their dead letters go",

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 import polars as pl
 
 from alerting.inputs.facts import RATE_SECONDS
-from alerting.rules.model import Rule
 from alerting.status.model import Status, StatusRules
 from app.style import theme
-from app.style.columns import rates
-from app.style.format import count, exact, rate
+from app.style.format import UNKNOWN, count, exact
 from app.style.theme import BadgeStyle
 from app.ui.alert_list import CRITICAL, WARNING
 from app.ui.group_badges import BADGE_STYLES as GROUP_BADGE_STYLES
 from app.ui.incident_rows import labels_of
-from app.ui.tables import NEVER, NONE
+from app.ui.tables import DASH, NEVER, NONE, Column
 
 DROPPED = BadgeStyle(
     word="loses dead letters",
@@ -124,13 +121,8 @@ def with_growth(rows: pl.DataFrame, recent: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def sentence(rows: pl.DataFrame, rules: Sequence[Rule] | None = None) -> tuple[str, str]:
-    """Return the page's headline and the sentence below it.
-
-    Args:
-        rows: Rows of ``with_growth``.
-        rules: The rules of alerts; None: they cannot be read.
-    """
+def sentence(rows: pl.DataFrame) -> tuple[str, str]:
+    """Return the page's headline and the sentence below it, from rows of ``with_growth``."""
     dropping = rows.filter(pl.col("dead_letter_target_missing")).height
     dead = rows.filter(_DEAD)
     waiting = int(total(dead, DEPTH) or 0)
@@ -144,11 +136,8 @@ def sentence(rows: pl.DataFrame, rules: Sequence[Rule] | None = None) -> tuple[s
         parts.append(f"{count(waiting, 'dead letter')} {verb}")
     if idle := rows.filter(_state() == _RANKS[IDLE]).height:
         parts.append(f"nobody consumes {count(idle, 'queue')}")
-    behind = rows.filter(_state() == _RANKS[FALLING_BEHIND]).sort(
-        "growth_per_second", "queue", descending=[True, False]
-    )
-    if behind.height:
-        parts.append(f"{count(behind.height, 'queue falls', 'queues fall')} behind")
+    if behind := rows.filter(_state() == _RANKS[FALLING_BEHIND]).height:
+        parts.append(f"{count(behind, 'queue falls', 'queues fall')} behind")
     if unknown:
         parts.append(f"the depth of {count(unknown, 'dead-letter queue')} is unknown")
     title = ", ".join(parts) or "No dead letter waits or is lost"
@@ -163,42 +152,7 @@ def sentence(rows: pl.DataFrame, rules: Sequence[Rule] | None = None) -> tuple[s
     )
     if missing:
         detail += f", the depth of {count(missing, 'queue')} unknown"
-    said = [f"{detail}."]
-    for row in behind.head(1).to_dicts():
-        said += [f"{_falls_behind(row)}.", "" if rules is None else _why_no_alert(row, rules)]
-    return f"{title[0].upper()}{title[1:]}", " ".join(filter(None, said))
-
-
-def _why_no_alert(row: Mapping[str, Any], rules: Sequence[Rule]) -> str:
-    """Say why no alert tells of a queue that falls behind; nothing where one does, or may."""
-    labels = {name: row[name] for name in ("cluster", "vhost", "queue")}
-    applied = [
-        (found.threshold, found)
-        for rule in rules
-        if rule.check == "queue_backlog"
-        and (found := rule.applied_to(labels)) is not None
-        and found.threshold is not None
-    ]
-    if not applied:
-        return "No rule alerts on that."
-    if row["ready"] is None or any(found.is_true_of(row["ready"]) for _, found in applied):
-        return ""
-    least, rule = min(applied, key=lambda one: one[0])
-    return f"No alert fires for that: {rule.name} takes more than {exact(least)}."
-
-
-def _falls_behind(row: Mapping[str, Any]) -> str:
-    """Say how fast a queue falls behind, in RabbitMQ's rates where it tells them."""
-    published, taken = (row[f"{name}_per_second"] for name in ("publish", "deliver"))
-    # RabbitMQ's rates are of seconds, and a message may arrive that nobody published: where they
-    # do not show that the queue falls behind, how fast it grows does.
-    if published is not None and taken is not None and published > taken:
-        write = rates([published, taken])
-        said = f"{write(published)} published, {write(taken)} taken"
-    else:
-        said = f"it grows by {rate(row['growth_per_second'])}"
-    polled = ", polled" if row["consumers"] == 0 else ""
-    return f"{row['queue']} falls behind{polled}: {said}"
+    return f"{title[0].upper()}{title[1:]}", f"{detail}."
 
 
 def total(rows: pl.DataFrame, column: str | pl.Expr) -> float | None:
@@ -262,6 +216,73 @@ def table_rows(rows: pl.DataFrame, now: datetime, alerts: pl.DataFrame) -> pl.Da
             .alias("status")
         )
     )
+
+
+def told_apart(
+    table: pl.DataFrame, columns: Mapping[str, Column], always: Sequence[str]
+) -> tuple[dict[str, Column], dict[str, Column]]:
+    """Return the columns that tell queues apart, and those that have one value in all rows.
+
+    Of numbers that are 0 wherever they are known, too: a stream has no backlog to tell.
+
+    Args:
+        table: The rows of the table.
+        columns: Its columns.
+        always: Those that stay, whatever they have.
+    """
+    same = [
+        name
+        for name in columns
+        if name not in always and table.height > 1 and _is_noise(table[name])
+    ]
+    kept = {name: column for name, column in columns.items() if name not in same}
+    return kept, {name: columns[name] for name in same}
+
+
+def _is_noise(values: pl.Series) -> bool:
+    if values.n_unique() == 1:
+        return True
+    return (
+        values.dtype.is_numeric()
+        and not values.cast(pl.Float64).is_in([0.0, NONE]).eq(other=False).any()
+    )
+
+
+def first_known(table: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
+    """Return a row with the first known value of each of some columns."""
+    return table.select(
+        pl.col(name).sort_by(_is_told(table[name]), descending=True, maintain_order=True).first()
+        for name in names
+    )
+
+
+def _is_told(values: pl.Series) -> pl.Expr:
+    name = pl.col(values.name)
+    return (
+        (name.is_not_null() & (name.cast(pl.Float64) != NONE))
+        if values.dtype.is_numeric()
+        else name.is_not_null()
+    )
+
+
+def in_common(labels: Sequence[str], texts: Sequence[str]) -> str:
+    """Say what all queues have in common: ``consumers 0, state running``.
+
+    Args:
+        labels: What columns of one value are called.
+        texts: Their values as the table writes them.
+    """
+    said = [
+        f"{label} {text}"
+        for label, text in zip(labels, texts, strict=True)
+        if text not in (UNKNOWN, DASH, "")
+    ]
+    return f"The same of all, where known: {', '.join(said)}" if said else ""
+
+
+def state_of(rows: pl.DataFrame) -> list[BadgeStyle]:
+    """Return the status of each row of ``with_growth``, whatever alerts say of it."""
+    return [BADGE_STYLES[rank] for rank in rows.select(_state()).to_series()]
 
 
 def _state() -> pl.Expr:

@@ -214,3 +214,24 @@ def test_an_address_becomes_no_link_and_nothing_unseen_is_kept(text: str, shown:
 )
 def test_a_zone_is_named_with_its_offset(zone: tzinfo, name: str) -> None:
     assert write.zone_name(zone, datetime(2026, 11, 25, tzinfo=UTC)) == name
+
+
+@pytest.mark.parametrize(
+    ("setting", "text"),
+    [
+        ("retention.ms=86460000", "retention.ms=1 d 1 min (86460000)"),
+        (
+            "retention.ms=604800000 (default), cleanup.policy=delete",
+            "retention.ms=7 d (604800000) (default), cleanup.policy=delete",
+        ),
+        ("log.retention.hours=168", "log.retention.hours=7 d (168)"),
+        ("offsets.retention.minutes=10080", "offsets.retention.minutes=7 d (10080)"),
+        ("session.timeout.ms=45500", "session.timeout.ms=45 s 500 ms (45500)"),
+        ("linger.ms=5", "linger.ms=5"),
+        ("retention.ms=-1", "retention.ms=-1"),
+        ("flush.ms=9223372036854775807", "flush.ms=9223372036854775807"),
+        ("retention.bytes=86460000", "retention.bytes=86460000"),
+    ],
+)
+def test_lengths_of_time_in_settings_are_written_as_people_do(setting: str, text: str) -> None:
+    assert write.with_lengths(setting) == text

@@ -177,4 +177,6 @@ def test_no_sentence_of_one_more_loss_is_said_of_what_is_over(
     assert as_said(detail, is_over=True) == "It said: 2 are left. 5 short."
     worse = alert(detail="2 are left.", worst=Worst(at=1500.0, value=1.0, detail=detail))
     assert how_bad(worse, is_over=True) == "At worst: 2 are left. 5 short."
+    assert at_worst(worse) == "at worst: 2 are left. 5 short."
+    assert at_worst(alert(detail=detail)) == "2 are left. 5 short."
     assert as_said(detail, is_over=False) == detail

@@ -15,7 +15,7 @@ from app.ui.incidents import between, incidents
 from app.ui.symptoms import symptoms_in_all
 from app.views.incident import steps
 from app.views.incident.view_model import incident_of, sentence
-from app.views.report.view_model import incident_part
+from app.views.week.view_model import incident_part
 from tests.unit.app.ui.test_incidents import alert
 
 NOW = datetime.fromtimestamp(9000.0, UTC)

@@ -58,11 +58,11 @@ def test_symptoms_stand_under_the_cause_of_their_cause() -> None:
         pytest.param(alert("dated", 1000.0, since=900.0), "since 00:15", id="dated"),
         pytest.param(alert("seen", 1000.0), "since 00:16", id="seen to begin"),
         pytest.param(
-            alert("found", 1000.0, began_before=True), "00:16 or before", id="found to be so"
+            alert("found", 1000.0, began_before=True), "since before 00:16", id="found to be so"
         ),
         pytest.param(
             alert("first", 1000.0, since=900.0, began_before=True),
-            "00:15 or before",
+            "since before 00:15",
             id="so in the first sample",
         ),
         pytest.param(
@@ -70,7 +70,7 @@ def test_symptoms_stand_under_the_cause_of_their_cause() -> None:
         ),
         pytest.param(
             alert("over", 1000.0, ended=1360.0, began_before=True),
-            "00:16 or before, lasted\u00a06\u00a0min",
+            "before 00:16, lasted\u00a06\u00a0min",
             id="over, found to be so",
         ),
         pytest.param(
@@ -166,7 +166,7 @@ def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> No
     of_store = [one for one in incidents(store) if one.ended_at is None]
     listed = items(in_order(with_rows(of_store, rows), NOW), frame)
     assert items(in_order(of_rows(rows), NOW), frame) == listed
-    assert [row.when for row in listed if " or before" in row.when] == ["00:23 or before"]
+    assert [row.when for row in listed if "before" in row.when] == ["since before 00:23"]
     assert [row.until for row in listed] == ["", "", "loses data in 5 d", ""]
     assert [row.note for row in listed] == [
         *("in c", "after “rack” (over), in c"),

@@ -22,7 +22,7 @@ from app.ui.incident_list import (
 )
 from app.ui.incident_order import in_order
 from app.ui.incidents import Incident, incidents
-from app.views.report.view_model import incident_part
+from app.views.week.view_model import incident_part
 from tests import alert_of
 
 NOW = datetime.fromtimestamp(2000.0, UTC)

@@ -51,7 +51,7 @@ def losing(group: str = "g", **given: Any) -> Alert:
         pytest.param(
             Incident(cause=losing(began_before=True)),
             {"g": 1},
-            "At least 1 message deleted unread since 00:16 or before.",
+            "At least 1 message deleted unread since before 00:16.",
             id="nobody saw it begin",
         ),
         pytest.param(
@@ -96,7 +96,7 @@ def test_what_was_deleted_unread_is_said_with_since_when(
     ("one", "text"),
     [
         pytest.param(losing(), "from 00:16 to 00:43", id="it goes on"),
-        pytest.param(losing(began_before=True), "from 00:16 or before to 00:43", id="begun before"),
+        pytest.param(losing(began_before=True), "from before 00:16 to 00:43", id="begun before"),
         pytest.param(losing(resolved_at=3000.0), "up to 00:43", id="it is over"),
     ],
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 from alerting.status.model import Status
 from app.data.context import View
-from app.ui.browser.search import hit, state
+from app.ui import routes
+from app.ui.browser.search import KEYS, hit, state
 
 
 @pytest.mark.parametrize("name", ["a&b=c", "100% #1", "ä/ö?x", "a+b c", "<i>", '"', "\\"])
@@ -34,3 +36,15 @@ def test_a_name_of_any_characters_leads_to_its_page(view: View, name: str) -> No
 )
 def test_a_state_is_said_in_the_words_of_the_pages(kind: str, about: str, said: str) -> None:
     assert state(kind, about) == said
+
+
+def test_each_page_of_the_menu_has_keys_and_none_is_one_of_streamlits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def page(name: str, *_: str, hidden: bool = False, **__: Any) -> str | None:
+        return None if hidden else name
+
+    monkeypatch.setattr(routes, "_page", page)
+    of_menu = {one for some in routes.all_pages().values() for one in some} - {None}
+    assert set(KEYS.values()) == of_menu
+    assert not {keys.split()[1] for keys in KEYS} & {"c", "r"}

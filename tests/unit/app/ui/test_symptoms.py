@@ -22,8 +22,8 @@ from app.ui.symptoms import symptoms_in_all as in_all
 from app.ui.symptoms import symptoms_now as now
 from app.views.incident.view_model import sentence
 from app.views.overview.view_model import headline
-from app.views.report.view_model import incident_part
-from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, READERS
+from app.views.week.view_model import incident_part
+from lake.schemas.current import GROUP_STATUS, READERS
 from tests.unit.app.ui.test_incidents import NOW, alert
 
 BEGAN = 1000.0
@@ -156,7 +156,7 @@ def test_all_pages_have_the_same_number_of_symptoms(view: View) -> None:
     listed = [items([one], frame)[0] for one in (stored, written)]
     assert {row.more_label for row in listed} == {"2 symptoms, 1 pending"}
     assert listed[0].more == listed[1].more
-    _, detail = headline([written], GROUP_STATUS.empty, CLUSTER_STATUS.empty)
+    _, detail = headline([written], GROUP_STATUS.empty, brokers="All brokers are up")
     assert ", 2 symptoms now, folded under causes." in detail
 
     said = sentence(stored, NOW, UTC)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, timedelta
 from typing import Any
 
 import polars as pl
 import pytest
 
+from app.ui.brokers_up import BrokersUp, brokers_up
 from app.ui.tables import DASH
 from app.views.brokers import leadership
 from app.views.brokers import view_model as brokers_view_model
@@ -21,6 +22,10 @@ def cluster_status(**given: Any) -> pl.DataFrame:
     return pl.DataFrame([row], schema=CLUSTER_STATUS.polars_schema)
 
 
+def up_of(cluster: pl.DataFrame, brokers: pl.DataFrame) -> BrokersUp:
+    return brokers_up(cluster, brokers, zone=UTC, now=at(600), stale_after=timedelta(minutes=1))
+
+
 def test_the_sentence_of_brokers() -> None:
     def sentence(cluster: pl.DataFrame, *brokers: dict[str, Any]) -> tuple[str, str]:
         every = [
@@ -28,7 +33,7 @@ def test_the_sentence_of_brokers() -> None:
             for number, broker in enumerate(brokers, 1)
         ]
         known = pl.DataFrame(every, schema=BROKER_STATUS.polars_schema)
-        return brokers_view_model.sentence(cluster, known, UTC, at(600))
+        return brokers_view_model.sentence(cluster, known, up_of(cluster, known))
 
     counts = {"offline": 0, "under_min_isr": 0, "under_replicated": 0}
     up = {"is_alive": True, "offline_if_lost": 0, "refused_if_lost": 0}
@@ -112,7 +117,7 @@ def test_a_broker_that_is_back_says_what_it_leads_and_what_moves_leaders_there()
     found = leadership.lacking(given)
     assert found["broker_id"].to_list() == [2, 3], "few leaders elsewhere are no news"
     said = leadership.clauses(found, back, UTC, at(600))
-    title, detail = brokers_view_model.sentence(every, given, UTC, at(600), leadership=said)
+    title, detail = brokers_view_model.sentence(every, given, up_of(every, given), leadership=said)
     assert title == (
         "All brokers are up, broker 2 is back since 08:02 and leads 0 of the 70 partitions that "
         "prefer it"
@@ -392,3 +397,26 @@ def test_cards_of_brokers_fill_their_rows() -> None:
     abreast = {number: brokers_view_model.cards_abreast(number) for number in (1, 2, 3, 4, 6, 8)}
     assert abreast == {1: 1, 2: 2, 3: 3, 4: 4, 6: 3, 8: 4}
     assert brokers_view_model.cards_abreast(5) == 3, "one lacks, instead of three"
+
+
+def test_a_broker_that_does_not_answer_is_not_called_up() -> None:
+    every = cluster_status(
+        brokers=2, missing_brokers=[], offline=0, under_min_isr=0, under_replicated=0
+    )
+    why = "broker 2 (b:9092): Connection refused"
+    row = {"cluster": "c", "evaluated_at": START, "is_alive": True}
+    known = pl.DataFrame(
+        [row | {"broker_id": 1}, row | {"broker_id": 2, "unknown_reason": why}],
+        schema=BROKER_STATUS.polars_schema,
+    )
+    title, detail = brokers_view_model.sentence(every, known, up_of(every, known))
+    assert title == "Broker 2 does not answer, the other one does"
+    assert detail == (
+        "Broker 2 (b:9092): Connection refused; every partition has a leader and all its replicas "
+        "in sync."
+    )
+    named = brokers_view_model.with_names(known).iter_rows(named=True)
+    assert [brokers_view_model.badge_style(one).word for one in named] == ["up", "unknown"]
+    unread = BrokersUp(said="Not known", is_now=False)
+    _, detail = brokers_view_model.sentence(every, known, unread)
+    assert detail.startswith("When last read, every partition has a leader")

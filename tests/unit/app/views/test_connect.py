@@ -106,7 +106,7 @@ def test_groups_of_sinks_are_those_with_the_highest_lag_first() -> None:
     ("alerts", "said"),
     [
         pytest.param([alert("a", 9)], "since 11:51", id="a beginning"),
-        pytest.param([alert("a", 9, since_at_least=True)], "11:51 or before", id="at the least"),
+        pytest.param([alert("a", 9, since_at_least=True)], "since before 11:51", id="at the least"),
         pytest.param([alert("a", 9), alert("a", 20)], "since 11:40", id="the earliest of two"),
         pytest.param([alert("a", 9, state="pending")], "since 11:51", id="pending"),
         pytest.param([alert("a", 9, state="resolved")], None, id="that was another time"),

@@ -89,7 +89,7 @@ def test_its_sentence_says_when_it_began_and_ended() -> None:
         "It began at 00:16:40 and has lasted 2 min. No symptom."
     )
     unseen = Incident(cause=replace(open_one.cause, began_before=True))
-    assert sentence(unseen, at(1120), UTC).startswith("It began at 00:16:40 or before and has ")
+    assert sentence(unseen, at(1120), UTC).startswith("It began before 00:16:40 and has ")
     loses = Incident(cause=replace(open_one.cause, deadline=1120.0 + 7200.0))
     assert sentence(loses, at(1120), UTC).endswith(" At the present rates it loses data in 2 h.")
 

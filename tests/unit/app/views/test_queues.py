@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 import yaml
 
-from alerting.rules.model import AlertSeverity, Rule
 from app.style.theme import BadgeStyle
+from app.ui.tables import DASH, NONE, Column
 from app.views.queues import view_model as queues_view_model
 from config.integrations import RabbitMQSettings
 from lake.schemas.current import OPEN_ALERTS
@@ -101,33 +101,6 @@ def test_a_queue_grows_where_more_waits_on_average_and_it_does_not_swing(
     assert found["grows"].to_list() == [grows]
 
 
-BACKLOG = Rule(
-    name="QueueBacklog", check="queue_backlog", severity=AlertSeverity.WARNING, threshold=10_000.0
-)
-
-
-@pytest.mark.parametrize(
-    ("most", "rules", "said"),
-    [
-        pytest.param(
-            *(300, [BACKLOG]),
-            "No alert fires for that: QueueBacklog takes more than 10\u202f000.",
-            id="too few wait",
-        ),
-        pytest.param(20_000, [BACKLOG], "", id="one fires, or soon"),
-        pytest.param(300, [], "No rule alerts on that.", id="no rule"),
-        pytest.param(300, None, "", id="rules cannot be read"),
-    ],
-)
-def test_why_no_alert_tells_of_a_queue_that_falls_behind(
-    most: int, rules: list[Rule] | None, said: str
-) -> None:
-    rows = grown(*(most - 60 * ago for ago in reversed(range(6))), publish_per_second=None)
-    title, detail = queues_view_model.sentence(rows, rules)
-    assert title == "1 queue falls behind"
-    assert detail.partition(" falls behind: it grows by 1/s.")[2].strip() == said
-
-
 def test_slow_growth_is_seen_through_what_is_taken_in_batches() -> None:
     """Given 25 messages a minute more and 20 taken at once, then it grows with each fall."""
     step = 25 / 4
@@ -166,34 +139,6 @@ def test_a_queue_that_grows_falls_behind(
     (status,) = queues_view_model.table_rows(found, NOW, OPEN_ALERTS.empty)["status"].to_list()
     assert status == [badge_style.label]
     assert queues_view_model.sentence(found)[0] == title
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        pytest.param(
-            {"publish_per_second": 20.0, "deliver_per_second": 12.0},
-            "queue 0 falls behind: 20/s published, 12/s taken.",
-            id="consumed",
-        ),
-        pytest.param(
-            {"publish_per_second": 20.0, "deliver_per_second": 12.0, "consumers": 0},
-            "queue 0 falls behind, polled: 20/s published, 12/s taken.",
-            id="polled",
-        ),
-        pytest.param(
-            {"publish_per_second": 5.0, "deliver_per_second": 12.0},
-            "queue 0 falls behind: it grows by 1/s.",
-            id="the rates of these seconds do not show it",
-        ),
-        pytest.param(
-            {"publish_per_second": None}, "queue 0 falls behind: it grows by 1/s.", id="unknown"
-        ),
-    ],
-)
-def test_how_fast_a_queue_falls_behind_is_said(given: dict[str, Any], said: str) -> None:
-    _, detail = queues_view_model.sentence(grown(0, 60, 120, 180, 240, 300, **given))
-    assert detail.endswith(f" {said}")
 
 
 def test_streams_and_unknown_depths_are_in_no_total() -> None:
@@ -331,3 +276,28 @@ def test_the_example_of_a_configuration_is_valid(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("RABBITMQ_PASSWORD", "secret")
     (server,) = yaml.safe_load(queues_view_model.HOW_TO_CONFIGURE)["rabbitmq"]
     assert RabbitMQSettings.model_validate(server).username == "headroom"
+
+
+def test_columns_of_one_value_are_said_once() -> None:
+    table = pl.DataFrame({"queue": ["a", "b"], "ready": [1, 1], "consumers": [0, 0], "type": "t"})
+    columns = {name: Column(name) for name in table.columns}
+    kept, same = queues_view_model.told_apart(table, columns, ("queue", "ready"))
+    assert (list(kept), list(same)) == (["queue", "ready"], ["consumers", "type"])
+    kept, same = queues_view_model.told_apart(table.head(1), columns, ("queue",))
+    assert (list(kept), same) == (table.columns, {}), "one queue has nothing in common"
+
+
+def test_what_queues_have_in_common_is_nothing_unknown() -> None:
+    said = queues_view_model.in_common(["consumers", "oldest", "policy"], ["0", "unknown", DASH])
+    assert said == "The same of all, where known: consumers 0"
+    assert queues_view_model.in_common(["oldest"], ["unknown"]) == ""
+
+
+def test_a_column_of_zeros_is_noise_and_one_that_is_known_once_is_not() -> None:
+    table = pl.DataFrame(
+        {"unacked": [int(NONE), 0, 0], "capacity": [None, 0.0, 0.0], "oldest": [None, None, 9.0]}
+    )
+    columns = {name: Column(name) for name in table.columns}
+    kept, same = queues_view_model.told_apart(table, columns, ())
+    assert (list(kept), list(same)) == (["oldest"], ["unacked", "capacity"])
+    assert queues_view_model.first_known(table, same).row(0) == (0, 0.0)

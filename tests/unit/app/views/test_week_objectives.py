@@ -12,9 +12,9 @@ from app.data import present
 from app.data.context import View
 from app.data.late_hours import over_now, over_objective
 from app.ui.tables import texts
-from app.views.report import view_model
+from app.views.week import view_model
 from lake.schemas.tables import CLUSTER_HISTORY, GROUP_HISTORY
-from tests.unit.app.views.report_rows import END, START, Frame, by_group_of, hour, now_late
+from tests.unit.app.views.week_rows import END, START, Frame, by_group_of, hour, now_late
 
 
 def test_each_group_is_held_against_its_own_objective() -> None:

@@ -17,11 +17,11 @@ from app.data.late_hours import first_minute_between, over_objective
 from app.style.columns import fitted, room_left
 from app.ui.incidents import LOSES_DATA, Incident
 from app.ui.tables import csv
-from app.views.report import view_model
+from app.views.week import view_model
 from lake.schemas.tables import CLUSTER_HISTORY, CONTRIBUTORS, RECOMMENDATIONS
 from scaling.advice.follow_up import AdviceOutcome, Followed
 from tests.unit.app.ui.test_incidents import alert
-from tests.unit.app.views.report_rows import END, START, Frame, by_group_of, hour, now_late
+from tests.unit.app.views.week_rows import END, START, Frame, by_group_of, hour, now_late
 
 
 def test_a_week_begins_seven_days_before_it_ends() -> None:

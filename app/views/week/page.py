@@ -12,7 +12,7 @@ from app.data.context import current
 from app.style.format import clock, escape
 from app.ui import components, incidents, losses, open_incidents, tables
 from app.ui.advice import advice_history, forecast
-from app.views.report import view_model
+from app.views.week import view_model
 from lake.schemas.tables import CONTRIBUTORS
 
 # The address holds what the choice shows.
