@@ -211,8 +211,11 @@ def ack(
     alert: Annotated[str, typer.Argument(help="The alert's id, or how it begins.")],
     author: Annotated[str, typer.Option("--author", help="Who looks after it.")] = "",
     comment: Annotated[str, typer.Option("--comment", help="What they say.")] = "",
+    take_back: Annotated[
+        bool, typer.Option("--take-back", help="Take back that somebody looks after it.")
+    ] = False,
 ) -> None:
-    """Acknowledge an alert: it is not repeated, and its end is notified."""
+    """Acknowledge an alert: it is not repeated, and its end is notified; or take that back."""
     settings = _settings(config)
     with _one_line(), _state(settings) as store:
         known = [one for one in store.alerts().values() if one.state.value == "firing"]
@@ -220,15 +223,19 @@ def ack(
         if len(found) != 1:
             number = "no alert" if not found else f"{len(found)} alerts"
             raise AlertingError(f"{number} that fires has an id that begins with {alert}")
+        one, by = found[0], store.acknowledgements().get(found[0].id)
         wanted = Request(
-            kind="acknowledge",
+            kind="take back" if take_back else "acknowledge",
             at=time.time(),
-            alert=found[0].id,
+            alert=one.id,
             author=author,
             comment=comment,
+            acknowledged_at=by.at if take_back and by else 0.0,
         )
-        ask(settings, wanted)
-        print(f"{found[0].id} is acknowledged: {visible(found[0].what)}")
+        if not ask(settings, wanted):
+            raise AlertingError(f"nobody has acknowledged {one.id}")
+        done = "not acknowledged any more" if take_back else "acknowledged"
+        print(f"{one.id} is {done}: {visible(one.what)}")
 
 
 @app.command()

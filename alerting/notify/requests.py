@@ -1,4 +1,4 @@
-"""What people ask of the alerting service: a silence, its end, an acknowledgement.
+"""What people ask of the alerting service: a silence, an acknowledgement, and the end of either.
 
 Each can be applied twice and says the same afterwards: a process that ends in between harms
 nothing.
@@ -13,7 +13,9 @@ from typing import Literal, get_args
 
 from alerting.notify.store import AlertStore
 
-Kind = Literal["silence", "end", "acknowledge"]
+Kind = Literal["silence", "end", "acknowledge", "take back"]
+_OF_ALERTS = ("acknowledge", "take back")
+"""These name an alert and no silence."""
 LARGEST_BYTES = 64 * 1024
 _NUMBERS = 10**9
 
@@ -26,6 +28,7 @@ class Request:
         at: When, in Unix seconds.
         number: The silence's; None: the store gives it one.
         alert: The id of the alert that is acknowledged.
+        acknowledged_at: When that was said what is taken back: of no other is it so.
     """
 
     kind: Kind
@@ -37,6 +40,7 @@ class Request:
     starts_at: float = 0.0
     ends_at: float = 0.0
     alert: str = ""
+    acknowledged_at: float = 0.0
 
     def apply(self, store: AlertStore) -> int:
         """Do it; return the number of the silence, 0 where there was nothing to do.
@@ -58,6 +62,15 @@ class Request:
         if self.kind == "end":
             number = self.number or 0
             return number if store.end_silence(number, self.at) else 0
+        if self.kind == "take back":
+            return int(
+                store.take_back(
+                    self.alert,
+                    acknowledged_at=self.acknowledged_at,
+                    author=self.author,
+                    now=self.at,
+                )
+            )
         store.acknowledge(self.alert, author=self.author, comment=self.comment, now=self.at)
         return 1
 
@@ -86,12 +99,12 @@ class Request:
         types = {one.name: one.default.__class__ for one in fields(cls)} | {"at": float}
         types |= {"kind": str, "number": int}
         for name, value in found.items():
-            if name == "number" and value is None and found["kind"] == "acknowledge":
+            if name == "number" and value is None and found["kind"] in _OF_ALERTS:
                 continue
             wanted = (int, float) if types.get(name) is float else types.get(name, type(None))
             if not isinstance(value, wanted) or isinstance(value, bool):
                 raise ValueError(f"{name[:40]!r} is unknown, or of another type")
-        if "at" not in found or (found["kind"] != "acknowledge" and "number" not in found):
+        if "at" not in found or (found["kind"] not in _OF_ALERTS and "number" not in found):
             raise ValueError("does not say when, or which silence")
         return cls(**found, matchers=tuple(matchers))
 

@@ -30,9 +30,10 @@ from alerting.notify.stored_rows import (
     acknowledgement_of,
     silence_of,
     silence_to_json,
+    taken_back_of,
 )
 from alerting.rules.lifecycle import LAST_MOMENT, Alert, State
-from alerting.rules.matchers import Acknowledgement, Silence
+from alerting.rules.matchers import Acknowledgement, Silence, TakenBack
 
 MOST_ALERTS = 1000
 """Most alerts of a time that are read at once: the newest."""
@@ -324,17 +325,49 @@ class AlertStore(StoreFile):
         if not author.strip():
             raise ValueError("an acknowledgement needs an author")
         with self._transaction() as connection:
+            # One that was taken back does not come again when it is asked for once more.
             connection.execute(
-                "INSERT INTO acknowledgements (alert, author, comment, at) VALUES (?, ?, ?, ?) "
+                "INSERT INTO acknowledgements (alert, author, comment, at) SELECT ?1, ?2, ?3, ?4 "
+                "WHERE NOT EXISTS (SELECT 1 FROM taken_back WHERE alert = ?1 AND at = ?4) "
                 "ON CONFLICT (alert) DO UPDATE SET author = excluded.author, "
                 "comment = excluded.comment, at = excluded.at",
                 (alert, author.strip(), comment.strip(), now),
             )
 
+    def take_back(self, alert: str, *, acknowledged_at: float, author: str, now: float) -> bool:
+        """Take an acknowledgement back; tell whether it held until now.
+
+        One of another moment stays: it is somebody else's, or was made anew.
+
+        Raises:
+            ValueError: There is no author.
+        """
+        if not author.strip():
+            raise ValueError("it must be known who takes an acknowledgement back")
+        with self._transaction() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO taken_back (alert, author, comment, at, taken_by, taken_at) "
+                "SELECT alert, author, comment, at, ?, ? FROM acknowledgements "
+                "WHERE alert = ? AND at = ?",
+                (author.strip(), now, alert, acknowledged_at),
+            )
+            cursor = connection.execute(
+                "DELETE FROM acknowledgements WHERE alert = ? AND at = ?", (alert, acknowledged_at)
+            )
+            return cursor.rowcount > 0
+
     def acknowledgements(self) -> dict[str, Acknowledgement]:
         """Return who looks after which alert, by its id."""
         rows = self._rows("SELECT alert, author, comment, at FROM acknowledgements")
         return {row[0]: acknowledgement_of(row) for row in rows}
+
+    def taken_back(self) -> list[TakenBack]:
+        """Return the acknowledgements that were taken back, the oldest first."""
+        rows = self._rows(
+            "SELECT alert, author, comment, at, taken_by, taken_at FROM taken_back "
+            "ORDER BY taken_at, alert"
+        )
+        return [taken_back_of(row) for row in rows]
 
     # Facts on the service -----------------------------------------------------------------------
 

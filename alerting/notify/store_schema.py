@@ -9,7 +9,11 @@ from pathlib import Path
 from alerting.errors import StoreError
 
 VERSION = 2
-"""Of the tables below; SQLite's ``user_version``. Raise it with every change of them."""
+"""Of the tables below; SQLite's ``user_version``.
+
+Raise it with every change that another version of this program cannot work with; it can with a
+table that is new.
+"""
 
 _BUSY_SECONDS = 30.0
 
@@ -40,6 +44,10 @@ CREATE TABLE IF NOT EXISTS silences (
 CREATE TABLE IF NOT EXISTS acknowledgements (
     alert TEXT PRIMARY KEY, author TEXT NOT NULL, comment TEXT NOT NULL, at REAL NOT NULL
 ) STRICT;
+CREATE TABLE IF NOT EXISTS taken_back (
+    alert TEXT NOT NULL, author TEXT NOT NULL, comment TEXT NOT NULL, at REAL NOT NULL,
+    taken_by TEXT NOT NULL, taken_at REAL NOT NULL, PRIMARY KEY (alert, at)
+) STRICT;
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
 """
 
@@ -53,6 +61,7 @@ FORGET = (
     "DELETE FROM notifications WHERE at < ? AND key NOT IN (SELECT key FROM deliveries)",
     "DELETE FROM silences WHERE ends_at < ?",
     "DELETE FROM acknowledgements WHERE at < ? AND alert NOT IN (SELECT id FROM alerts)",
+    "DELETE FROM taken_back WHERE taken_at < ? AND alert NOT IN (SELECT id FROM alerts)",
 )
 """Deletes, in this order, the history that ended before a moment."""
 
@@ -76,11 +85,11 @@ def connect(path: Path, copy: bytes | None = None) -> sqlite3.Connection:
     try:
         if copy is not None:
             connection.deserialize(copy)
-        is_new = _is_new(connection, path)
+        lacks_tables = _lacks_tables(connection, path)
         if path != IN_MEMORY:
             _write_ahead(connection)
         connection.execute("PRAGMA synchronous=FULL")
-        if is_new:
+        if lacks_tables:
             connection.executescript(
                 f"BEGIN IMMEDIATE;{SCHEMA}PRAGMA user_version={VERSION};COMMIT;"
             )
@@ -90,15 +99,16 @@ def connect(path: Path, copy: bytes | None = None) -> sqlite3.Connection:
     return connection
 
 
-def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
-    """Return whether a file has no tables yet.
+def _lacks_tables(connection: sqlite3.Connection, path: Path) -> bool:
+    """Return whether a file has no tables yet, or was made before the newest of them.
 
     Raises:
         StoreError: It has those of another version.
     """
     # One statement: another process may be making the tables at this moment.
-    version, tables = connection.execute(
-        "SELECT (SELECT user_version FROM pragma_user_version), count(*) FROM sqlite_master"
+    version, tables, newest = connection.execute(
+        "SELECT (SELECT user_version FROM pragma_user_version), count(*), "
+        "count(*) FILTER (WHERE name = 'taken_back') FROM sqlite_master"
     ).fetchone()
     if tables and version != VERSION:
         where = "the state of alerts in the lake" if path == IN_MEMORY else path
@@ -107,7 +117,7 @@ def _is_new(connection: sqlite3.Connection, path: Path) -> bool:
             f"{VERSION}: start the program that made it, or move the file away and start again "
             "(silences and acknowledgements go with it, and what fires is notified anew)"
         )
-    return not tables
+    return not newest
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:

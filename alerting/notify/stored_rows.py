@@ -13,7 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from alerting.notify.json_codec import matchers_from_json, matchers_to_json
 from alerting.rules.lifecycle import LAST_MOMENT, Moment
-from alerting.rules.matchers import Acknowledgement, Silence, parse_matcher
+from alerting.rules.matchers import Acknowledgement, Silence, TakenBack, parse_matcher
 from alerting.rules.rule_file import LONGEST_SECONDS
 
 T = TypeVar("T")
@@ -50,6 +50,12 @@ def acknowledgement_of(row: Sequence[Any]) -> Acknowledgement:
     """Return the acknowledgement of a row: alert, author, comment, making."""
     alert, author, comment, at = row
     return Acknowledgement(alert=alert, author=author, comment=comment, at=at)
+
+
+def taken_back_of(row: Sequence[Any]) -> TakenBack:
+    """Return what was taken back of a row: alert, author, comment, making, by whom, when."""
+    *said, by, at = row
+    return TakenBack(acknowledgement=acknowledgement_of(said), by=by, at=at)
 
 
 def silence_of(row: Sequence[Any]) -> Silence:

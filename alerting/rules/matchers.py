@@ -121,6 +121,15 @@ class Acknowledgement:
     at: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenBack:
+    """An acknowledgement that holds no more: its alert is as if nobody had acknowledged it."""
+
+    acknowledgement: Acknowledgement
+    by: str
+    at: float
+
+
 def accept(matchers: Iterable[Matcher], alert: Alert) -> bool:
     """Return whether all matchers accept an alert."""
     labels = labels_of(alert)

@@ -9,7 +9,7 @@ from alerting.errors import AlertingError
 from alerting.notify.requests import Request
 from alerting.notify.shared_state import ask
 from alerting.rules.lifecycle import Alert
-from alerting.rules.matchers import Matcher, Silence, parse_matcher
+from alerting.rules.matchers import Acknowledgement, Matcher, Silence, parse_matcher
 from app.data import alert_store, queries
 from app.data.context import View, utc_now
 from app.data.viewer import Viewer
@@ -45,6 +45,27 @@ def acknowledge(view: View, alert: Alert, *, said: str, comment: str) -> None:
             comment=comment,
         ),
     )
+
+
+def take_back(view: View, alert: Alert, one: Acknowledgement, *, said: str) -> None:
+    """Take back that somebody looks after an alert, whoever said so.
+
+    Raises:
+        NotAllowedError: The viewer may not.
+        ValueError: There is no author.
+        AlertingError: It holds no more, or it cannot be written.
+    """
+    if not alert_store.sees_labels(view.viewer, alert.labels, operating=True):
+        raise NotAllowedError("your roles do not allow to take this back")
+    request = Request(
+        kind="take back",
+        at=time.time(),
+        alert=one.alert,
+        acknowledged_at=one.at,
+        author=author(view, said),
+    )
+    if not _ask(view, request):
+        raise AlertingError("it was taken back already, or somebody else looks after it now")
 
 
 def silence(view: View, matchers: Sequence[str], *, seconds: float, said: str, comment: str) -> int:

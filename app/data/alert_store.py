@@ -12,12 +12,13 @@ from typing import Any
 
 import streamlit as st
 
+from alerting.errors import AlertingError
 from alerting.notify.outbox import TargetHealth
 from alerting.notify.problems import SHOWN_SECONDS, all_problems, silence_problems
 from alerting.notify.shared_state import is_shared, read_state
 from alerting.notify.store import MOST_ALERTS, AlertStore
 from alerting.rules.lifecycle import LAST_MOMENT, Alert
-from alerting.rules.matchers import Acknowledgement, MaintenanceWindow, Silence
+from alerting.rules.matchers import Acknowledgement, MaintenanceWindow, Silence, TakenBack
 from alerting.rules.rule_file import RuleSet, usable_rules
 from alerting.service import SERVICE, is_quiet
 from app.data.context import View
@@ -105,6 +106,15 @@ class VisibleAlerts:
         ids = {alert.id for alert in self.alerts().values()}
         return {id_: one for id_, one in found.items() if id_ in ids}
 
+    def taken_back(self, alerts: Iterable[Alert]) -> list[TakenBack]:
+        """Return which acknowledgements of alerts were taken back, the oldest first.
+
+        Args:
+            alerts: Those that the viewer is shown.
+        """
+        ids = {one.id for one in alerts}
+        return [one for one in self._store.taken_back() if one.acknowledgement.alert in ids]
+
     def service(self) -> dict[str, object] | None:
         """Return what the service says of itself."""
         said = self._store.noted(SERVICE)
@@ -172,6 +182,18 @@ def acknowledged(view: View) -> dict[str, Acknowledgement]:
     """
     store = open_store(view)
     return {} if store is None else store.acknowledgements()
+
+
+def looked_after(view: View) -> frozenset[str]:
+    """Return the ids of the alerts that somebody looks after, for the order and number of causes.
+
+    Where the store cannot be read, nobody is known to: then all count as what needs somebody.
+    """
+    try:
+        store = whole_store(view)
+        return frozenset() if store is None else frozenset(store.acknowledgements())
+    except AlertingError:
+        return frozenset()
 
 
 def whole_store(view: View) -> AlertStore | None:

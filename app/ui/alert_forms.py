@@ -9,11 +9,12 @@ import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.rules.lifecycle import Alert
-from alerting.rules.matchers import accept, parse_matcher
+from alerting.rules.matchers import Acknowledgement, accept, parse_matcher
 from app.data import alert_actions
 from app.data.context import View
-from app.style.format import count, escape, listing
+from app.style.format import clock, count, escape, listing, thin
 from app.ui import components
+from app.ui.alert_list import moment
 from config.visible import visible
 
 DURATIONS = {
@@ -27,20 +28,29 @@ DURATIONS = {
 
 
 _ACKNOWLEDGE, _SILENCE = "acknowledge-is-open", "silence-is-open"
+_ACKNOWLEDGED = "acknowledged-is-open"
 _SENT = "acknowledgement-is-sent"
+_NAME = "name-that-was-said"
 
 
-def popovers(view: View, cause: Alert, unheeded: Sequence[Alert], firing: Sequence[Alert]) -> None:
+def popovers(
+    view: View,
+    cause: Alert,
+    unheeded: Sequence[Alert],
+    heeded: Sequence[tuple[Alert, Acknowledgement]],
+    firing: Sequence[Alert],
+) -> None:
     """Draw the buttons that open the forms on an incident.
 
     Args:
         view: The frame of the page.
-        cause: Its cause.
+        cause: Its cause, or once that is over, what goes on of it.
         unheeded: Which of its alerts nobody has acknowledged.
+        heeded: Which somebody has, and who.
         firing: What fires: its labels are there to choose from for a silence.
     """
     if st.session_state.pop(_SENT, False):
-        st.session_state[_ACKNOWLEDGE] = False
+        st.session_state[_ACKNOWLEDGE] = st.session_state[_ACKNOWLEDGED] = False
     if unheeded:
         with st.popover(
             "Acknowledge",
@@ -49,9 +59,12 @@ def popovers(view: View, cause: Alert, unheeded: Sequence[Alert], firing: Sequen
             on_change="rerun",  # else the script could not close it
         ):
             acknowledge(view, unheeded)
-    else:
-        # In its place: a browser would open what comes there as it had opened what was there.
-        st.button("Acknowledged", icon=":material/check:", disabled=True)
+    if heeded:
+        with st.popover(
+            "Acknowledged", icon=":material/check:", key=_ACKNOWLEDGED, on_change="rerun"
+        ):
+            for alert, one in heeded:
+                take_back(view, alert, one, is_named=len(heeded) > 1)
     with st.popover("Silence", icon=":material/notifications_paused:", key=_SILENCE):
         silence(view, firing, matchers_of(cause))
 
@@ -73,10 +86,49 @@ def acknowledge(view: View, alerts: Sequence[Alert]) -> None:
         if st.form_submit_button("Acknowledge") and chosen is not None:
             try:
                 alert_actions.acknowledge(view, chosen, said=said, comment=comment)
+                st.session_state[_NAME] = said
                 st.session_state[_SENT] = True
                 st.rerun()
             except (ValueError, AlertingError) as error:
                 st.error(escape(str(error)))
+
+
+def take_back(view: View, alert: Alert, one: Acknowledgement, *, is_named: bool) -> None:
+    """Draw who looks after an alert, since when and why, and the button that takes it back.
+
+    Args:
+        view: The frame of the page.
+        alert: The alert.
+        one: Who looks after it.
+        is_named: Whether to name the alert: others are there, too.
+    """
+    # Its own form a time: a click on what is replaced meanwhile takes nothing else back.
+    with st.form(f"take-back-{alert.id}-{one.at}", border=False):
+        st.markdown(escape(who_since(alert if is_named else None, one, view)))
+        said = components.author(view, "Who takes it back", st.session_state.get(_NAME, ""))
+        st.caption("It counts again as what needs somebody, and is repeated.")
+        if st.form_submit_button("Take back"):
+            try:
+                alert_actions.take_back(view, alert, one, said=said)
+                st.session_state[_SENT] = True
+                st.rerun()
+            except (ValueError, AlertingError) as error:
+                st.error(escape(str(error)))
+
+
+def who_since(alert: Alert | None, one: Acknowledgement, view: View) -> str:
+    """Say who looks after an alert, since when, and what they said: ``ana … since 18:43: disk``.
+
+    Args:
+        alert: The alert; None: it is clear which.
+        one: Who.
+        view: The frame of the page.
+    """
+    what = "it" if alert is None else f"“{thin(alert.what)}”"
+    since = clock(moment(one.at), view.zone, now=view.now)
+    return f"{one.author} looks after {what} since {since}" + (
+        f": {one.comment}" if one.comment else "."
+    )
 
 
 def what_fires(firing: Sequence[Alert]) -> list[str]:

@@ -14,6 +14,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from alerting.rules.model import AlertSeverity
+from app.data import alert_store
 from app.data.context import View, current
 from app.style.charts.base import CONFIG
 from app.style.charts.words import in_words
@@ -33,10 +34,14 @@ def begin_page() -> None:
 
 
 def tab_title(view: View, *parts: str) -> None:
-    """Name the browser's tab; before the name stands how many causes are to be acted on now."""
+    """Name the browser's tab; before the name stands how many causes need somebody now."""
     try:
-        open_now = present_incidents.here(view)
-        number: int | str = sum(1 for one in open_now if one.needs(AlertSeverity.CRITICAL))
+        acknowledged = alert_store.looked_after(view)
+        number: int | str = sum(
+            1
+            for one in present_incidents.here(view)
+            if one.needs(AlertSeverity.CRITICAL) and not one.is_acknowledged(acknowledged)
+        )
     except LakeError:
         number = "?"
     said = " · ".join([*parts, "Headroom"])
@@ -356,9 +361,9 @@ def chosen(kind: str, names: pl.Series, list_page: str, missing: str) -> tuple[s
     st.stop()
 
 
-def author(view: View, label: str) -> str:
+def author(view: View, label: str, proposed: str = "") -> str:
     """Ask who acts; whoever is logged in is not asked."""
     if view.viewer.roles is None:
-        return st.text_input(label)
+        return st.text_input(label, value=proposed)
     st.caption(f"{label}: {escape(view.viewer.name or '')}")
     return ""

@@ -49,6 +49,7 @@ HEADS = ("What is wrong", "Next step", "Incident", "When")
 """What the columns of a list of incidents are."""
 
 OVER = "over, its symptoms recover"
+LOOKED_AFTER = "looked after"
 
 SOURCE_STOPPED = BadgeStyle(
     word="source stopped",
@@ -59,37 +60,57 @@ SOURCE_STOPPED = BadgeStyle(
 )
 
 
-def numbers(found: Sequence[Incident]) -> str:
-    """Say how many need somebody: ``2 things need you now, 3 to watch, 1 catching up``."""
+def is_looked_after(one: Incident, acknowledged: Container[str]) -> bool:
+    """Return whether somebody looks after what else would need somebody, now or to watch."""
+    needs_somebody = one.needs(AlertSeverity.CRITICAL) or one.needs(AlertSeverity.WARNING)
+    return needs_somebody and one.is_acknowledged(acknowledged)
+
+
+def numbers(found: Sequence[Incident], acknowledged: Container[str] = ()) -> str:
+    """Say how many need somebody: ``2 things need you now, 1 looked after, 3 to watch``.
+
+    Args:
+        found: The incidents.
+        acknowledged: The ids of alerts that somebody looks after: these need nobody else.
+    """
+    looked_after = sum(1 for one in found if is_looked_after(one, acknowledged))
     now, watch = (
-        sum(1 for one in found if one.needs(severity))
+        sum(1 for one in found if one.needs(severity) and not one.is_acknowledged(acknowledged))
         for severity in (AlertSeverity.CRITICAL, AlertSeverity.WARNING)
     )
-    catching_up = sum(1 for one in found if one.is_catching_up)
-    pending = sum(1 for one in found if one.is_pending)
+    more = (
+        (looked_after, LOOKED_AFTER),
+        (watch, "to watch"),
+        (sum(1 for one in found if one.is_catching_up), CATCHING_UP.word),
+        (sum(1 for one in found if one.is_pending), "pending"),
+    )
+    is_more = any(number for number, _ in more) or any(one.is_recovering for one in found)
     needs = (
         f"{count(now, 'thing needs', 'things need')} you now"
         if now
         else "Nothing needs you now"
-        if watch or catching_up or pending or any(one.is_recovering for one in found)
+        if is_more
         else "Nothing needs you"
     )
-    more = ((watch, "to watch"), (catching_up, CATCHING_UP.word), (pending, "pending"))
     return ", ".join([needs, *(f"{number} {word}" for number, word in more if number)])
 
 
 def needs(found: Sequence[Incident], acknowledged: Container[str] = ()) -> str:
     """Return the headline: what to act on first, as it comes, and how many need somebody.
 
-    What somebody looks after leads it only where that is so of all that is to be acted on.
+    What somebody looks after is counted as that, and leads it never.
 
     Args:
         found: The incidents, in order.
         acknowledged: The ids of alerts that somebody looks after.
     """
-    urgent = [one for one in found if one.needs(AlertSeverity.CRITICAL)]
-    urgent.sort(key=lambda one: one.cause.id in acknowledged)
-    return f"{urgent[0].lead.what}. {numbers(found)}" if urgent else numbers(found)
+    urgent = [
+        one
+        for one in found
+        if one.needs(AlertSeverity.CRITICAL) and not one.is_acknowledged(acknowledged)
+    ]
+    said = numbers(found, acknowledged)
+    return f"{urgent[0].lead.what}. {said}" if urgent else said
 
 
 def subject(labels: Mapping[str, str], page: str | None, what: str) -> Target:
@@ -174,7 +195,7 @@ def items(
         back = _back(one, view)
         what = back or thin(lead.what)
         goes_on = one.ended_at is None
-        by = (acknowledged or {}).get(cause.id)
+        by = (acknowledged or {}).get(cause.id) or (acknowledged or {}).get(lead.id)
         # What was said while a broker was missing reads like what is so now.
         bad = "" if back else thin(how_bad(lead, is_over=lead.state is State.RESOLVED))
         total = (lost or {}).get(cause.id, "")

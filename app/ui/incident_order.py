@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from datetime import datetime, timedelta
 
 from alerting.rules.model import SEVERITIES
@@ -17,22 +17,32 @@ DEADLINE_SHOWN = timedelta(days=7)
 """Later than that nobody acts on, and rates will have changed."""
 
 
-def in_order(found: Iterable[Incident], now: datetime) -> list[Incident]:
+def in_order(
+    found: Iterable[Incident], now: datetime, acknowledged: Container[str] = ()
+) -> list[Incident]:
     """Return what is open in the order of lists: what somebody is to act on first.
 
     What recovers comes after all that fires, and what is pending last; among these the worst comes
-    first. Among its like comes first a missing broker, after which one more fault may stop all;
-    then what loses data or did in the last minutes, then the nearest deadline, then what has none,
-    and of these the newest.
+    first. Of what is as bad, that comes last which somebody looks after. Among its like comes first
+    a missing broker, after which one more fault may stop all; then what loses data or did in the
+    last minutes, then the nearest deadline, then what has none, and of these the newest.
+
+    Args:
+        found: The incidents.
+        now: The present.
+        acknowledged: The ids of alerts that somebody looks after.
     """
-    return sorted(found, key=lambda one: _urgency(one, now))
+    return sorted(found, key=lambda one: _urgency(one, now, one.is_acknowledged(acknowledged)))
 
 
-def _urgency(one: Incident, now: datetime) -> tuple[int, int, bool, int, float, float, str]:
+def _urgency(
+    one: Incident, now: datetime, is_looked_after: bool
+) -> tuple[int, int, bool, bool, int, float, float, str]:
     lead = one.lead
     return (
         2 if one.is_pending else 1 if one.is_recovering else 0,
         SEVERITIES.index(one.weight),
+        is_looked_after,
         lead.check != BROKER_MISSING,
         *_loss(one, now),
         -lead.began_at,

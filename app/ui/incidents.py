@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from alerting.checks.registry import CHECKS
@@ -116,6 +116,14 @@ class Incident:
         """
         needs_nobody = self.is_pending or self.is_recovering or self.is_catching_up
         return self.ended_at is None and not needs_nobody and self.weight is severity
+
+    def is_acknowledged(self, acknowledged: Container[str]) -> bool:
+        """Whether somebody looks after it: after its cause, or after what it is about now.
+
+        Args:
+            acknowledged: The ids of alerts that somebody looks after.
+        """
+        return self.cause.id in acknowledged or self.lead.id in acknowledged
 
     @property
     def ended_at(self) -> float | None:

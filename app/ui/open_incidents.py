@@ -11,7 +11,7 @@ from alerting.inputs.frames import KAFKA
 from alerting.rules.lifecycle import State
 from alerting.status.descriptions import LATE_STEP, SCALING_STEP
 from alerting.status.model import Status
-from app.data import present
+from app.data import alert_store, present
 from app.data.context import View
 from app.style.format import clock, count
 from app.ui import components, dead_letter_sources, group_list
@@ -29,7 +29,7 @@ def at_present(view: View, found: Sequence[Incident]) -> list[Incident]:
     """Return open incidents of the alert store with their deadlines, in the order of lists."""
     with components.guarded():
         found = with_rows(found, present.every_open_alert(view))
-    return in_order(found, view.now)
+    return in_order(found, view.now, alert_store.looked_after(view))
 
 
 def then_over(view: View, found: Sequence[Incident]) -> list[Incident]:

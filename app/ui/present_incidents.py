@@ -8,7 +8,7 @@ from datetime import datetime
 import polars as pl
 import streamlit as st
 
-from app.data import present
+from app.data import alert_store, present
 from app.data.context import View
 from app.ui.incident_order import in_order
 from app.ui.incident_rows import of_rows
@@ -28,7 +28,7 @@ def everywhere(view: View) -> Sequence[Incident]:
 def _of(view: View, rows: pl.DataFrame) -> Sequence[Incident]:
     evaluations = rows.group_by("cluster").agg(pl.col("evaluated_at").max())
     found = _folded(view.cache_key, tuple(sorted(evaluations.iter_rows())), rows)
-    return in_order(found, view.now)
+    return in_order(found, view.now, alert_store.looked_after(view))
 
 
 # Rows of an evaluation never change; incidents are never altered, so all sessions share them.

@@ -212,6 +212,9 @@ def test_the_search_leads_to_incidents_and_rules(open_page: Open, alarmed: Path)
 
 def test_an_alert_is_acknowledged(open_page: Open, alarmed: Path) -> None:
     test = open_page(alarmed, "alerts")
+    choice = test.selectbox("alert-to-acknowledge")
+    assert choice.options[0].startswith(listed(test)[0]["what"]), "in the order of the list"
+    choice.select(next(one for one in choice.options if one.startswith("stock misses")))
     next(one for one in test.text_input if one.label == "Who looks after it").input("ana")
     test.button("FormSubmitter:acknowledge-Acknowledge").click().run()
     calm(test)
@@ -227,7 +230,8 @@ def test_an_alert_is_acknowledged(open_page: Open, alarmed: Path) -> None:
 def test_what_is_acknowledged_leads_no_headline_while_other_things_need_somebody(
     open_page: Open, alarmed: Path
 ) -> None:
-    first, *rows = (row["what"] for row in listed(open_page(alarmed, "alerts")))
+    before = listed(open_page(alarmed, "alerts"))
+    first, *rows = (row["what"] for row in before)
     store = store_of(alarmed)
     (id_,) = (one.id for one in store.alerts().values() if one.what == first)
     store.acknowledge(id_, author="ana", comment="", now=NOW.timestamp())
@@ -235,7 +239,10 @@ def test_what_is_acknowledged_leads_no_headline_while_other_things_need_somebody
     for page in ("alerts", "overview"):
         test = open_page(alarmed, page)
         assert test.title[0].value.startswith(f"{rows[0]}. ")
-        assert listed(test)[0]["what"] == first, "its row stays"
+        assert ", 1 looked after, " in test.title[0].value
+        there = [row for row in listed(test) if row["badge"] == before[0]["badge"]]
+        assert there[-1]["what"] == first, "its row stays, behind what is as bad"
+        assert there[-1]["note"].startswith("ana looks after it")
 
 
 def test_a_service_that_stands_still_is_told(open_page: Open, alarmed: Path) -> None:

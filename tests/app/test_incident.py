@@ -44,10 +44,10 @@ def test_an_incident_is_told_from_its_first_second(
     test = open_page(alarmed, address.path.removeprefix("./"), **parameters)
     calm(test)
     assert test.title[0].value == "Broker 2 is missing"
-    assert tab_titles[-1] == "(4) Broker 2 is missing · Incident · Headroom"
+    assert tab_titles[-1] == "(3) Broker 2 is missing · Incident · Headroom", "ana looks after one"
     test.query_params["alert"] = "another"
     test.run()
-    assert tab_titles[-1] == "(4) Incident · Headroom"
+    assert tab_titles[-1] == "(3) Incident · Headroom"
     test.query_params["alert"] = named
     said = texts(test.run())
     assert "ana looks after it: the disk" in said.replace("\\", "")
@@ -130,6 +130,41 @@ def test_an_incident_is_acknowledged_and_silenced_where_it_is_told(
     store.silence(texts_of, starts_at=at, ends_at=at + 60, author="ana", comment="now", now=at)
     store.close()
     assert "It is silenced." in texts(open_page(alarmed, "incident", alert=broker.id))
+
+
+def test_an_acknowledgement_is_taken_back_where_it_was_made(
+    open_page: Open, alarmed: Path, tab_titles: list[str]
+) -> None:
+    store = store_of(alarmed)
+    (broker,) = [one for one in store.alerts().values() if one.rule == "BrokerMissing"]
+    before = open_page(alarmed, "overview").title[0].value
+    at = NOW.timestamp() - 60
+    store.acknowledge(broker.id, author="ana", comment="the disk", now=at)
+    headline = open_page(alarmed, "overview").title[0].value
+    assert headline != before and "1 looked after" in headline
+    test = open_page(alarmed, "incident", alert=broker.id)
+    said = f"ana looks after it since {clock(NOW - timedelta(seconds=60), UTC, now=NOW)}: the disk"
+    assert said in texts(test).replace("\\", "")
+    form = f"FormSubmitter:take-back-{broker.id}-{at}-Take back"
+    test.button(form).click().run()
+    assert "who takes an acknowledgement back" in test.error[0].value
+    next(one for one in test.text_input if one.label == "Who takes it back").input("ben")
+    # In another browser eve takes it over meanwhile.
+    store.acknowledge(broker.id, author="eve", comment="", now=at + 30)
+    test.button(form).click().run()
+    calm(test)
+    assert store.acknowledgements()[broker.id].author == "eve", "hers stays"
+    next(one for one in test.text_input if one.label == "Who takes it back").input("ben")
+    test.button(f"FormSubmitter:take-back-{broker.id}-{at + 30}-Take back").click().run()
+    calm(test)
+    assert "Nobody has acknowledged it." in texts(test)
+    assert [one.label for one in test.button if one.label == "Take back"] == []
+    assert [one.label for one in test.button if one.label == "Acknowledge"] == ["Acknowledge"]
+    steps = test.dataframe[0].value
+    assert "ben took it back" in list(steps["what"])
+    assert store.acknowledgements() == {}
+    store.close()
+    assert open_page(alarmed, "overview").title[0].value == before
 
 
 def test_an_incident_says_what_was_deleted_unread_since_it_began(

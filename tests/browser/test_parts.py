@@ -241,10 +241,23 @@ def test_an_acknowledgement_closes_its_form_and_opens_no_other(watched: Watched,
     form.wait_for(state="hidden")
     watched.drawn()
     watched.page.wait_for_timeout(500)
-    assert form.filter(visible=True).count() == 0, "neither does the form of a silence open"
+    assert form.filter(visible=True).count() == 0, "no other form opens"
+    main.get_by_role("button", name="Acknowledged").click()
+    assert form.get_by_label("Who takes it back").input_value() == "Ada"
     watched.go("/?paused=true")
     noted = watched.page.locator("ul.items li.item", has_text="Ada looks after it")
     noted.filter(has_text=name).first.wait_for(state="attached")
+    watched.page.go_back()
+    main.get_by_text("Ada looks after it.").wait_for()
+    main.get_by_role("button", name="Acknowledged").click()
+    form.get_by_text("Ada looks after it since").wait_for()
+    form.get_by_label("Who takes it back").fill("Ben")
+    form.get_by_role("button", name="Take back").click()
+    main.get_by_text("Nobody has acknowledged it.").wait_for()
+    form.wait_for(state="hidden")
+    watched.drawn()
+    watched.page.wait_for_timeout(500)
+    assert form.filter(visible=True).count() == 0, "no other form opens"
     watched.check()
 
 

@@ -71,7 +71,7 @@ here, elsewhere = view_model.by_place(found, view)
 components.headline(
     escape(thin(incident_list.needs(here, acknowledged))),
     escape(
-        view_model.elsewhere(elsewhere)
+        view_model.elsewhere(elsewhere, acknowledged)
         + view_model.counts(
             open_now,
             len(found),
@@ -163,7 +163,7 @@ columns = {
     "rule": Column("rule", width=170),
     "id": Column("id", help="python -m alerting ack ID acknowledges it.", width=90),
 }
-open_alerts = [alert for alert in firing if not alert.is_inhibited and alert.id not in acknowledged]
+unheeded = view_model.to_acknowledge(found, firing, acknowledged, view.viewer)
 with st.container(gap="xsmall"):
     if open_now:
         with st.expander(f"As a table, symptoms included: {view_model.states(open_now)}"):
@@ -181,9 +181,9 @@ with st.container(gap="xsmall"):
                 alt="Alerts that fire or are pending, with severity, age, reason and next step",
                 noun="alerts",
             )
-    if open_alerts and view.viewer.operates:
+    if unheeded:
         with st.expander("Acknowledge an alert: it is not repeated, and its end is notified"):
-            alert_forms.acknowledge(view, open_alerts)
+            alert_forms.acknowledge(view, unheeded)
 
 with components.section(
     "History",

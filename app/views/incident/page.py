@@ -91,7 +91,7 @@ st.markdown(
     f"{escape(bad)} {view_model.sentence(incident, view.now, view.zone)}"
     + (f"  \n:gray[:material/arrow_forward: {escape(step)}]" if step else "")
 )
-by = acknowledged.get(cause.id)
+by = acknowledged.get(cause.id) or acknowledged.get(at_present.lead.id)
 is_address = cause.runbook.startswith(("http://", "https://"))
 is_quiet = ended is None and store.is_quiet(cause, windows, view.now.timestamp())
 st.caption(
@@ -120,16 +120,17 @@ with components.guarded():
         rebalances = queries.rebalances_between(place, group, first, until)
     are_known = True
 happened = [*events.of_changes_folded(changes), *events.of_rebalances(rebalances)]
-found = steps.of_incident(incident, happened, acknowledged)
+found = steps.of_incident(incident, happened, acknowledged, store.taken_back(incident.alerts))
 start, end = view_model.around(incident, view.now)
 
 with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-    if cause.state is not State.RESOLVED and alert_store.sees_labels(
-        view.viewer, cause.labels, operating=True
-    ):
+    # Once the cause is over, what goes on of it is looked after and silenced.
+    open_now = cause if cause.state is not State.RESOLVED else at_present.lead
+    if ended is None and alert_store.sees_labels(view.viewer, open_now.labels, operating=True):
         stored = store.alerts()
         unheeded = view_model.unheeded(incident, stored, acknowledged)
-        alert_forms.popovers(view, cause, unheeded, active(stored.values()))
+        heeded = view_model.heeded(incident, acknowledged)
+        alert_forms.popovers(view, open_now, unheeded, heeded, active(stored.values()))
     routes.link(target.page, f"Open {escape(named)}", parameters, icon=":material/open_in_new:")
     if is_address:
         st.page_link(cause.runbook, label="Runbook", icon=":material/menu_book:")

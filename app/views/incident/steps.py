@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 
 from alerting.rules.lifecycle import Alert
-from alerting.rules.matchers import Acknowledgement
+from alerting.rules.matchers import Acknowledgement, TakenBack
 from alerting.rules.model import SEVERITIES
 from alerting.tools.rule_trial import thing
 from app.style.format import count, duration, thin
@@ -50,7 +50,10 @@ class Step:
 
 
 def of_incident(
-    incident: Incident, changes: Iterable[Event], acknowledged: Mapping[str, Acknowledgement]
+    incident: Incident,
+    changes: Iterable[Event],
+    acknowledged: Mapping[str, Acknowledgement],
+    taken_back: Iterable[TakenBack] = (),
 ) -> list[Step]:
     """Return what happened, in order of time.
 
@@ -58,6 +61,7 @@ def of_incident(
         incident: The incident.
         changes: What changed around it.
         acknowledged: Acknowledgements by alert.
+        taken_back: Acknowledgements that hold no more.
     """
     cause = incident.cause
     changes = list(changes)
@@ -75,20 +79,42 @@ def of_incident(
     detail = " ".join(filter(None, (cause.cause, *with_it)))
     found = [step for one in incident.earlier for step in _of_cause(one, one.cause)]
     found += _of_cause(cause, detail)
-    found += [
-        Step(
-            at=moment_of(said.at),
-            kind="person",
-            what=f"{said.author} looks after it",
-            detail=said.comment,
-        )
-        for alert in incident.alerts
-        if (said := acknowledged.get(alert.id)) is not None
-    ]
+    found += _of_people(incident, acknowledged, taken_back)
     for alike in symptoms_together(incident):
         found += _of_symptoms(alike, _cause_of(alike[0], incident))
     found += [_of_change(one) for one in changes if one not in told]
     return sorted(found, key=_in_order)
+
+
+def _of_people(
+    incident: Incident,
+    acknowledged: Mapping[str, Acknowledgement],
+    taken_back: Iterable[TakenBack],
+) -> list[Step]:
+    """Return who looked after an incident, and who took that back."""
+    ids = {alert.id for alert in incident.alerts}
+    gone = [one for one in taken_back if one.acknowledgement.alert in ids]
+    said = [acknowledged[id_] for id_ in ids if id_ in acknowledged]
+    return [
+        *(
+            Step(
+                at=moment_of(one.at),
+                kind="person",
+                what=f"{one.author} looks after it",
+                detail=one.comment,
+            )
+            for one in (*said, *(each.acknowledgement for each in gone))
+        ),
+        *(
+            Step(
+                at=moment_of(one.at),
+                kind="person",
+                what=f"{one.by} took it back",
+                detail=f"{one.acknowledgement.author} looks after it no more",
+            )
+            for one in gone
+        ),
+    ]
 
 
 def _in_order(step: Step) -> tuple[datetime, int, str]:

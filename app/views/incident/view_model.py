@@ -155,6 +155,17 @@ def unheeded(
     ]
 
 
+def heeded(
+    incident: Incident, acknowledged: Mapping[str, Acknowledgement]
+) -> list[tuple[Alert, Acknowledgement]]:
+    """Return which alerts of an incident that are not over somebody looks after, and who."""
+    return [
+        (one, acknowledged[one.id])
+        for one in (incident.cause, *incident.symptoms)
+        if one.state is not State.RESOLVED and one.id in acknowledged
+    ]
+
+
 def looked_after(by: Acknowledgement | None, *, is_over: bool) -> str:
     """Say who looks after an incident, and what they said of it."""
     if by is None:

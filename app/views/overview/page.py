@@ -81,10 +81,12 @@ if len(view.clusters) > 1:
                 ),
                 present_incidents.everywhere(view),
                 view.now,
+                acknowledged,
             ),
             {
                 "cluster": Column("cluster", width=170),
                 "act_now": Column("act now", "count"),
+                "looked_after": Column("looked after", "count"),
                 "watch": Column("to watch", "count"),
                 "groups": Column("groups", "count"),
                 "lag": Column("lag", "count", help="Unknown where a group's lag is."),
@@ -116,7 +118,7 @@ with st.container(gap="xxsmall"):
             view=view,
             heads=incident_list.HEADS,
             folded=folded,
-            fold=view_model.folded(rest),
+            fold=view_model.folded(rest, acknowledged),
             key="overview-needs",
             alt="What needs somebody, the worst and most urgent first",
         )

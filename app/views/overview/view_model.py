@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,12 +17,20 @@ from app.ui import routes
 from app.ui.alert_list import CATCHING_UP, CRITICAL, INFO, PENDING, RECOVERING, WARNING
 from app.ui.browser.items import Target
 from app.ui.group_list import may_pass, unread
-from app.ui.incident_list import badge_of, needs
+from app.ui.incident_list import LOOKED_AFTER, badge_of, is_looked_after, needs
 from app.ui.incidents import Incident
 from app.ui.symptoms import counted, symptoms_of
 
 LINKS_SHOWN, CAUSES_NAMED = 4, 4
 """Groups of one cause and word, and causes, that are named beside the rows at most."""
+_WORDS = {
+    CRITICAL: "to act on now",
+    WARNING: "to watch",
+    CATCHING_UP: CATCHING_UP.word,
+    INFO: "to note",
+    RECOVERING: "recovering",
+    PENDING: "pending",
+}
 LISTED, MOST = 4, 10
 """Causes that are seen at once: so many at the least, and what is to be acted on up to so many."""
 
@@ -55,20 +63,21 @@ def shown(found: Sequence[Incident]) -> tuple[list[Incident], list[Incident]]:
     return list(found[:seen]), list(found[seen:])
 
 
-def folded(rest: Sequence[Incident]) -> str:
-    """Say what is folded away: ``5 more: 3 to watch, 2 notes``."""
-    badges = [badge_of(one) for one in rest]
+def folded(rest: Sequence[Incident], acknowledged: Container[str] = ()) -> str:
+    """Say what is folded away: ``5 more: 3 to watch, 2 to note``.
+
+    Args:
+        rest: What is folded away.
+        acknowledged: The ids of alerts that somebody looks after.
+    """
+    words = Counter(
+        LOOKED_AFTER if is_looked_after(one, acknowledged) else _WORDS.get(badge_of(one))
+        for one in rest
+    )
     parts = [
-        f"{badges.count(badge)} {word}"
-        for badge, word in (
-            (CRITICAL, "to act on now"),
-            (WARNING, "to watch"),
-            (CATCHING_UP, CATCHING_UP.word),
-            (INFO, "to note"),
-            (RECOVERING, "recovering"),
-            (PENDING, "pending"),
-        )
-        if badge in badges
+        f"{words[word]} {word}"
+        for word in dict.fromkeys(("to act on now", LOOKED_AFTER, *_WORDS.values()))
+        if word in words
     ]
     return f"{len(rest)} more: {', '.join(parts)}"
 
@@ -226,16 +235,30 @@ def growth(frame: pl.DataFrame, value: str, now: float | None, at: datetime) -> 
 
 
 def cluster_rows(
-    names: Sequence[str], status: pl.DataFrame, found: Sequence[Incident], now: datetime
+    names: Sequence[str],
+    status: pl.DataFrame,
+    found: Sequence[Incident],
+    now: datetime,
+    acknowledged: Container[str] = (),
 ) -> pl.DataFrame:
     """Return one row a cluster, the one with most to do first.
 
-    Status is rows of ``cluster_status`` of all of them, and so are the incidents of all.
+    Args:
+        names: The clusters.
+        status: Rows of ``cluster_status`` of all of them.
+        found: The incidents of all of them.
+        now: The present.
+        acknowledged: The ids of alerts that somebody looks after: these need nobody else.
     """
-    counts = {"act_now": AlertSeverity.CRITICAL, "watch": AlertSeverity.WARNING}
+
+    def cluster_of(some: Iterable[Incident]) -> Counter[str | None]:
+        return Counter(one.cause.labels.get("cluster") for one in some)
+
+    unheeded = [one for one in found if not one.is_acknowledged(acknowledged)]
     numbers_of = {
-        column: Counter(one.cause.labels.get("cluster") for one in found if one.needs(severity))
-        for column, severity in counts.items()
+        "act_now": cluster_of(one for one in unheeded if one.needs(AlertSeverity.CRITICAL)),
+        "looked_after": cluster_of(one for one in found if is_looked_after(one, acknowledged)),
+        "watch": cluster_of(one for one in unheeded if one.needs(AlertSeverity.WARNING)),
     }
     is_complete = pl.col("incomplete_groups") == 0
     return (
@@ -244,7 +267,7 @@ def cluster_rows(
                 {"cluster": name} | {column: of[name] for column, of in numbers_of.items()}
                 for name in names
             ],
-            schema={"cluster": pl.String, "act_now": pl.Int64, "watch": pl.Int64},
+            schema={"cluster": pl.String} | dict.fromkeys(numbers_of, pl.Int64),
         )
         .join(
             status.select(
@@ -261,9 +284,7 @@ def cluster_rows(
             how="left",
         )
         .with_columns(
-            pl.when(pl.col("cluster").is_in(status["cluster"].implode())).then(
-                pl.col("act_now", "watch")
-            )
+            pl.when(pl.col("cluster").is_in(status["cluster"].implode())).then(pl.col(*numbers_of))
         )
         .sort("act_now", "watch", "cluster", descending=[True, True, False], nulls_last=True)
     )

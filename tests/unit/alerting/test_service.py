@@ -216,6 +216,24 @@ def test_silences_that_once_stopped_everything_are_made_listed_and_ended(
     assert "no silence" in alerting(folder, "silence", "--list").output
 
 
+def test_an_acknowledgement_is_taken_back_by_a_command(folder: Path, start: Start) -> None:
+    service = start()
+    service.evaluate()
+    id_ = next(one.id for one in service.store.alerts().values())
+
+    def ack(*given: str) -> tuple[int, str]:
+        done = alerting(folder, "ack", id_, *given)
+        return done.exit_code, done.output.strip()
+
+    back = ("--take-back", "--author", "ben")
+    assert ack(*back) == (1, f"nobody has acknowledged {id_}")
+    assert ack("--author", "ana")[1].startswith(f"{id_} is acknowledged: ")
+    assert ack("--take-back")[0] == 1, "somebody takes it back"
+    assert service.store.acknowledgements()[id_].author == "ana"
+    assert ack(*back)[1].startswith(f"{id_} is not acknowledged any more: ")
+    assert service.store.acknowledgements() == {}
+
+
 def test_what_a_terminal_would_obey_is_not_printed(folder: Path, start: Start) -> None:
     hostile = "\x1b]0;owned\x07\x9b31m\u202ebatch"
     service = start()

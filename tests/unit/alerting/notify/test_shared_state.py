@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,15 @@ def test_an_acknowledgement_reaches_the_owner(
     ask(settings, Request(kind="acknowledge", at=NOW, alert=alert.id, author="ana"))
     shared.take(owner)
     assert owner.acknowledgements()[alert.id].author == "ana"
+    back = Request(kind="take back", at=NOW + 1, alert=alert.id, author="b", acknowledged_at=NOW)
+    assert ask(settings, replace(back, acknowledged_at=NOW - 1)) == 0
+    assert ask(settings, back) == 1
+    assert ask(settings, replace(back, at=NOW + 2, author="eve")) == 0, "it shows at once"
+    assert owner.acknowledgements(), "the owner alone writes its state"
+    for _ in range(2):
+        shared.take(owner)
+        assert owner.acknowledgements() == {}
+        assert [one.by for one in owner.taken_back()] == ["b"]
 
 
 @pytest.mark.parametrize(
@@ -255,7 +265,8 @@ def test_a_lake_that_cannot_be_read_is_one_error(settings: Settings) -> None:
 
 
 def test_a_request_is_read_back_as_it_was() -> None:
-    for request in (silence(number=5), Request(kind="acknowledge", at=1.0, alert="a")):
+    back = Request(kind="take back", at=2.0, alert="a", author="b", acknowledged_at=1.25)
+    for request in (silence(number=5), Request(kind="acknowledge", at=1.0, alert="a"), back):
         assert Request.from_json(request.to_json()) == request
     assert "number" in json.loads(silence(number=7).to_json())
 

@@ -10,7 +10,7 @@ import pytest
 
 from alerting.notify.store import AlertStore
 from alerting.rules.lifecycle import State, Told, Worst
-from app.data.alert_store import VisibleAlerts
+from app.data.alert_store import VisibleAlerts, looked_after
 from app.data.context import View
 from app.data.viewer import Viewer
 from app.data.visible_lake import VisibleLake
@@ -99,3 +99,28 @@ def test_a_time_with_more_alerts_than_are_read_at_once_is_cut_and_says_so(
     back.around(900.0, 1200.0, ["c"])
     store.close()
     assert back.is_cut
+
+
+def test_who_looks_after_what_is_known_of_all_and_nobody_of_a_store_that_cannot_be_read(
+    view: View, tmp_path: Path
+) -> None:
+    def stated(path: Path) -> View:
+        alerting = view.settings.alerting.model_copy(update={"state": path, "shared": False})
+        return replace(view, settings=view.settings.model_copy(update={"alerting": alerting}))
+
+    path = tmp_path / "alerts.sqlite"
+    assert looked_after(stated(path)) == frozenset(), "no service has run"
+    one, other = alert("one", 1000.0), alert("other", 1000.0)
+    store = AlertStore(path)
+    for name in (one.id, other.id):
+        store.acknowledge(name, author="ana", comment="", now=1100.0)
+    assert looked_after(stated(path)) == {one.id, other.id}
+    assert store.take_back(one.id, acknowledged_at=1100.0, author="ben", now=1200.0)
+    assert looked_after(stated(path)) == {other.id}
+    (gone,) = VisibleAlerts(view, store).taken_back([one, other])
+    assert (gone.acknowledgement.alert, gone.by) == (one.id, "ben")
+    assert VisibleAlerts(view, store).taken_back([other]) == []
+    store.close()
+    broken = tmp_path / "broken.sqlite"
+    broken.write_text("this is no database " * 100)
+    assert looked_after(stated(broken)) == frozenset()

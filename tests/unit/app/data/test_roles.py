@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from alerting.rules.matchers import Silence, parse_matcher
+from alerting.rules.matchers import Acknowledgement, Silence, parse_matcher
 from app.data import alert_actions as actions
 from app.data.alert_actions import may_silence
 from app.data.alert_store import sees_labels
@@ -21,6 +21,7 @@ from tests.alert_of import alert
 HOUR = 3600.0
 LABELS = {"cluster": "production", "group": "abc"}
 ALERT = alert(labels=LABELS, what="abc stopped", page="group")
+ACKNOWLEDGED = Acknowledgement(alert=ALERT.id, author="ana", comment="", at=HOUR)
 SILENCE = Silence(
     id=1,
     matchers=tuple(parse_matcher(f"{label}={value}") for label, value in LABELS.items()),
@@ -140,6 +141,9 @@ def test_a_team_silences_what_is_theirs(matchers: list[str], allowed: bool) -> N
         pytest.param(lambda view: actions.end_silence(view, SILENCE), id="end"),
         pytest.param(
             lambda view: actions.acknowledge(view, ALERT, said="x", comment="y"), id="acknowledge"
+        ),
+        pytest.param(
+            lambda view: actions.take_back(view, ALERT, ACKNOWLEDGED, said="x"), id="take back"
         ),
         pytest.param(
             lambda view: actions.mark_deploy(view, "1.4", group="abc", topic=None, said="x"),

@@ -8,7 +8,6 @@ from typing import Any
 
 from alerting.rules.lifecycle import Alert
 from alerting.rules.model import AlertSeverity
-from app.ui.incident_list import needs
 from app.ui.incident_order import in_order
 from app.ui.incidents import incidents
 from tests import alert_of
@@ -57,14 +56,3 @@ def test_rows_stand_still_while_their_deadlines_are_written_alike() -> None:
             broken("newer", 1500.0, deadline=NOW.timestamp() + newer),
         ]
         assert [one.cause.what for one in in_order(incidents(given), NOW)] == ["newer", "older"]
-
-
-def test_what_somebody_looks_after_leads_the_headline_only_where_that_is_so_of_all() -> None:
-    lost = broken("archive loses data", 1000.0, check="losing_data")
-    new, watched = broken("new", 1900.0), broken("w", 1900.0, severity=AlertSeverity.WARNING)
-    found = in_order(incidents([watched, lost, new]), NOW)
-    all_count = "2 things need you now, 1 to watch"
-    assert needs(found) == f"archive loses data. {all_count}"
-    assert needs(found, {lost.id}) == f"new. {all_count}"
-    assert needs(found, {lost.id, new.id}) == f"archive loses data. {all_count}"
-    assert found[0].cause.what == "archive loses data", "its row stays"

@@ -19,6 +19,7 @@ from app.views.incident.view_model import (
     as_it_was,
     bars,
     ends,
+    heeded,
     looked_after,
     markdown,
     range_of,
@@ -131,6 +132,9 @@ def test_what_only_lists_fold_can_be_acknowledged_where_it_is_told() -> None:
     assert [one.fingerprint for one in unheeded(incident, stored, {})] == ["stopped", "loss"]
     by = {cause.id: Acknowledgement(alert=cause.id, author="ana", comment="", at=1100.0)}
     assert [one.fingerprint for one in unheeded(incident, stored, by)] == ["loss"]
+    assert heeded(incident, by) == [(cause, by[cause.id])]
+    over = replace(cause, state=State.RESOLVED)
+    assert heeded(replace(incident, cause=over), by) == [], "there is nothing to take back"
 
 
 def test_an_incident_takes_most_of_its_time_axis() -> None:

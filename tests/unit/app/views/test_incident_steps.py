@@ -8,7 +8,7 @@ from datetime import UTC
 import polars as pl
 
 from alerting.rules.lifecycle import Alert, State, Worst
-from alerting.rules.matchers import Acknowledgement
+from alerting.rules.matchers import Acknowledgement, TakenBack
 from alerting.rules.model import AlertSeverity
 from app.style.charts.base import ChartEvent
 from app.ui.changes.events import Event, Sort, of_changes
@@ -58,6 +58,21 @@ def test_what_happened_is_told_in_order_of_time() -> None:
     ]
     assert rows["detail"][-1] == f"It said: {CAUSE.detail}", "in the words of then"
     assert after(at(1000), at(1000)) == "0 s"
+
+
+def test_who_took_it_back_is_told_beside_who_looked_after_it() -> None:
+    ana, eve = (
+        Acknowledgement(alert=id_, author=name, comment="I look", at=1100.0)
+        for id_, name in ((CAUSE.id, "ana"), ("another", "eve"))
+    )
+    gone = [TakenBack(acknowledgement=one, by="ben", at=1130.0) for one in (ana, eve)]
+    again = replace(ana, at=1160.0, comment="")
+    found = of_incident(INCIDENT, [], {CAUSE.id: again}, gone)
+    assert [(one.at, one.what, one.detail) for one in found if one.kind == "person"] == [
+        (at(1100), "ana looks after it", "I look"),
+        (at(1130), "ben took it back", "ana looks after it no more"),
+        (at(1160), "ana looks after it", ""),
+    ]
 
 
 def test_a_change_that_is_the_begin_is_told_and_marked_once() -> None:
