@@ -233,8 +233,8 @@ class VisibleCurrentStore(CurrentStore):
     def read(self, table: Table, cluster: str, *predicates: pl.Expr) -> pl.DataFrame | None:
         """Return the rows that are shown; see ``CurrentStore.read``."""
         rows = super().read(table, cluster)
-        if rows is None:
-            return None
+        if rows is None or (not predicates and self._viewer.sees_all_of(cluster)):
+            return rows
         shown = self.visible(table, rows.lazy(), cluster)
         return (shown.filter(*predicates) if predicates else shown).collect()
 

@@ -102,17 +102,17 @@ class CurrentStore:
         source = self.uri(table, cluster)
         try:
             # A folder's file is read at once: it may be replaced between its footer and its rows.
-            frame = (
-                pl.scan_parquet(Path(source).read_bytes())
+            rows = (
+                pl.read_parquet(Path(source).read_bytes())
                 if self._is_local
-                else pl.scan_parquet(source, storage_options=self._options)
+                else pl.read_parquet(source, storage_options=self._options)
             )
-            present = frame.collect_schema().names()
-            rows = frame.select(
-                (pl.col(name) if name in present else pl.lit(None).alias(name)).cast(type_)
-                for name, type_ in table.polars_schema.items()
-            )
-            return (rows.filter(*predicates) if predicates else rows).collect()
+            if rows.schema != table.polars_schema:
+                rows = rows.select(
+                    (pl.col(name) if name in rows.columns else pl.lit(None).alias(name)).cast(type_)
+                    for name, type_ in table.polars_schema.items()
+                )
+            return rows.filter(*predicates) if predicates else rows
         except FileNotFoundError:
             return None
         # A truncated Parquet file makes Polars panic instead of raising one of its errors.

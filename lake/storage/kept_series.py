@@ -73,9 +73,10 @@ class KeptSeries:
             first = min(since, max(kept.first, datetime.now(UTC) - length))
             rows, new = kept.rows, files - kept.files
             if since < kept.first:
-                rows = pl.concat([read_between(since, kept.first), rows])
+                rows = pl.concat([read_between(since, kept.first), rows], rechunk=True)
             if new:
-                rows = pl.concat([rows, read_files(new, first)])
+                # Else each poll would be a chunk of its own: see ``in_few_chunks``.
+                rows = pl.concat([rows, read_files(new, first)], rechunk=True)
             rows = rows.filter(at >= moment(first))
         with self._lock:
             self._kept.pop(key, None)

@@ -20,6 +20,7 @@ from lake.change_encoding.expand import (
 from lake.errors import UnreadableTableError, one_line
 from lake.schemas.model import Table, moment
 from lake.storage.append import Appender, conform
+from lake.storage.chunks import in_few_chunks
 from lake.storage.current_store import CurrentStore
 from lake.storage.handles import Handles
 
@@ -359,7 +360,7 @@ class Lake:
             UnreadableTableError: A file of the table cannot be read.
         """
         try:
-            return frame.collect()
+            return in_few_chunks(frame.collect())
         # A truncated Parquet file makes Polars panic instead of raising one of its errors.
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise UnreadableTableError(

@@ -93,6 +93,17 @@ def test_only_new_files_are_read_again(
         assert read() == [at]
 
 
+def test_rows_of_many_looks_are_in_one_piece(settings: LakeSettings, collector: Collector) -> None:
+    lake = VisibleLake(settings, Viewer())
+    for _ in range(5):
+        at = collector.workload.next_at
+        collector.poll()
+        since = at - timedelta(minutes=10)
+        names = ["observed_at", "group"]
+        rows = lake.as_written(GROUPS, [], names, since=since, until=None, cluster=CLUSTER)
+        assert rows.n_chunks() == 1
+
+
 def test_other_columns_and_a_longer_time_of_the_same_series_are_not_read_anew(
     settings: LakeSettings, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,10 +17,12 @@ from lake.schemas import tables
 from lake.schemas.model import Column, Table
 from lake.storage import append
 from lake.storage.append import conform
+from lake.storage.chunks import in_few_chunks
 from lake.storage.store import Lake
 from tests.support import double
 
 NOW = datetime(2026, 11, 20, 23, 59, 50, 123456, tzinfo=UTC)
+OF_POLLS = ["cluster", "observed_at", "poll_id", "group"]
 
 
 @pytest.fixture
@@ -113,6 +115,22 @@ def test_days_outside_the_range_are_not_opened(lake: Lake, tmp_path: Path) -> No
     assert lake.read(tables.GROUP_OFFSETS, since=NOW - timedelta(hours=1)).height == 2
     with pytest.raises(UnreadableTableError, match="group_offsets"):
         lake.read(tables.GROUP_OFFSETS)
+
+
+def test_a_few_rows_of_many_files_are_in_one_piece(lake: Lake) -> None:
+    for second in range(3):
+        lake.append(tables.GROUPS, offsets(NOW + timedelta(seconds=second)).select(OF_POLLS))
+
+    rows = lake.as_written(tables.GROUPS, [], OF_POLLS, since=None, until=None, cluster="a")
+
+    assert rows.height == 6
+    assert rows.n_chunks() == 1
+
+
+def test_large_pieces_are_not_copied() -> None:
+    large = pl.DataFrame({"x": range(2_000)})
+    assert in_few_chunks(pl.concat([large, large])).n_chunks() == 2
+    assert in_few_chunks(pl.concat([large[:9], large[9:12]], rechunk=False)).n_chunks() == 1
 
 
 def test_latest_is_the_newest_poll_of_that_cluster(lake: Lake) -> None:
