@@ -143,9 +143,9 @@ def test_when_the_last_member_left_of_a_group_that_polls_found_empty(
 def test_when_the_last_member_left_stands_beside_when_polls_saw_it(
     left_at: datetime | None, said: str
 ) -> None:
-    since = f"{at(0):%H:%M}"
-    found = group_view_model.also_left(left_at, since, zone=UTC, now=at(60))
-    assert found == said.format(f"{at(-50):%H:%M}")
+    for now in (at(60), at(60) + timedelta(days=1)):  # the date was said just before
+        found = group_view_model.also_left(left_at, at(0), zone=UTC, now=now)
+        assert found == said.format(f"{at(-50):%H:%M}")
 
 
 @pytest.mark.parametrize(
