@@ -137,8 +137,8 @@ with st.grid(6, min_column_width=124, gap="small"):
     )
     window = view_model.rates_window(row)
     for label, metric, written in (
-        ("Arriving", "arrival_per_second", "messages a second"),
-        ("Consumed", "consumption_per_second", "committed a second"),
+        ("Arriving", "arrival_per_second", "in its topics"),
+        ("Consumed", "consumption_per_second", "by its commits"),
     ):
         delta, colour = seasons.delta(usual_now[metric], row[metric], written, row["rates_of"])
         components.tile(

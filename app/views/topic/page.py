@@ -90,7 +90,7 @@ open_alerts.draw(view, "topic", topic, readers=readers["group"].to_list())
 
 usual = seasons.season(view, "topic", topic, "arrival_per_second")
 with st.grid(6, min_column_width=124, gap="small"):
-    written, colour = seasons.delta(seasons.usual(usual, view.now), arriving, "messages a second")
+    written, colour = seasons.delta(seasons.usual(usual, view.now), arriving, "in all partitions")
     components.tile(
         "Arriving, 5 min",
         rate(arriving),
