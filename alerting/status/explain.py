@@ -189,7 +189,7 @@ def _features(
             name=_GROWTH,
             value=f"from {messages(growth.lowest)} to {count(newest.lag)} "
             f"in {duration(growth.seconds)}",
-            compared=f"{count(growth.messages)} of them is no step of commits: the least of the "
+            compared=f"{count(growth.messages)} of them are no steps of commits: the least of the "
             f"last {duration(growth.swing_seconds)} counts; {lasts}",
         )
     if growth is not None and growth.is_swinging:

@@ -161,7 +161,7 @@ def test_a_group_says_on_request_why_it_has_its_status(open_page: Open, filled: 
     assert decides.startswith("Of 12 partitions ")
     shown = next(one.value for one in test.dataframe if "compared" in one.value)
     of_group = shown["of"] == "the group"
-    assert of_group.sum() == 3, "two sums, and the members"
+    assert of_group.sum() == 4, "three sums, and the members"
     assert shown["of"][~of_group].nunique() == 1, "of the partition that decides"
     by_name = shown.set_index("name")
     assert by_name.loc["age of the oldest of them", "compared"].startswith("objective 5 min")

@@ -149,6 +149,22 @@ def test_when_the_last_member_left_stands_beside_when_polls_saw_it(
 
 
 @pytest.mark.parametrize(
+    ("status", "reason", "said"),
+    [
+        pytest.param("FALLING_BEHIND", "90/s arrive, 30/s consumed.", "5 min", id="rates"),
+        pytest.param("CATCHING_UP", "9/min arrive, 30/s consumed.", "1 to 5 min", id="drains"),
+        pytest.param("OK", "Keeps up: 153 messages wait.", None, id="none is told"),
+        pytest.param("UNKNOWN", None, None, id="nothing is told"),
+    ],
+)
+def test_a_sentence_with_rates_says_of_how_long_they_are_the_mean(
+    status: str, reason: str | None, said: str | None
+) -> None:
+    row = {"status": status, "reason": reason}
+    assert group_view_model.of_window(row) == (f" Rates are means of {said}." if said else "")
+
+
+@pytest.mark.parametrize(
     ("group", "said"),
     [
         pytest.param(
