@@ -8,10 +8,19 @@ from dataclasses import dataclass
 from alerting.status.features import Measurement, measure
 from alerting.status.group_status import group_status, peers_of
 from alerting.status.model import GroupStatus, PartitionStatus, PartitionWindow, StatusRules
-from alerting.status.phrases import compared_rates, duration, messages, rate, share
+from alerting.status.phrases import (
+    compared_rates,
+    count,
+    duration,
+    messages,
+    plural,
+    rate,
+    share,
+)
 from alerting.status.stall_timeout import stall_timeout
 
 GROUP = "the group"
+_GROWTH = "growth since the lag was lowest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +82,12 @@ def explain(
         if (window.topic, window.partition) == (worst.topic, worst.partition)
     )
     period = peers_of(measured, rules).commit_period_seconds
-    features = () if found is None else (*_sums(status), *_features(found, period, rules))
+    sums = _sums(status, [one for one in measured if one is not None])
+    features = () if found is None else (*sums, *_features(found, period, rules))
     return Explanation(status=status, partition=worst, features=features)
 
 
-def _sums(status: GroupStatus) -> Iterator[Feature]:
+def _sums(status: GroupStatus, measured: Sequence[Measurement]) -> Iterator[Feature]:
     """Yield what is summed up over partitions, where there are several: it decides nothing."""
     numbers, parts = status.numbers, [one for one in status.partitions if one.subscribed]
     if len(parts) < 2:
@@ -96,6 +106,21 @@ def _sums(status: GroupStatus) -> Iterator[Feature]:
             name="rates",
             value=compared_rates(arrival, consumption),
             compared="the sums of its partitions",
+        )
+    read = {(one.topic, one.partition) for one in parts}
+    grown = [
+        one.newest.lag - one.growth.lowest
+        for one in measured
+        if one.growth is not None
+        and one.newest.lag is not None
+        and (one.window.topic, one.window.partition) in read
+    ]
+    if grown:
+        yield Feature(
+            of=GROUP,
+            name=_GROWTH,
+            value=messages(sum(grown)),
+            compared=f"the sum of {plural(len(grown), 'partition')} whose lag has risen",
         )
 
 
@@ -157,12 +182,15 @@ def _features(
             f"{rate(trend.noise_per_second)} on",
         )
     growth = found.growth
-    if growth is not None:
+    if growth is not None and newest.lag is not None:
+        lasts = "it lasts" if growth.is_lasting else "it may pass, as a wave does"
         yield Feature(
             of=name,
-            name="growth since the lag was lowest",
-            value=f"{messages(growth.messages)} in {duration(growth.seconds)}",
-            compared="it lasts" if growth.is_lasting else "it may pass, as a wave does",
+            name=_GROWTH,
+            value=f"from {messages(growth.lowest)} to {count(newest.lag)} "
+            f"in {duration(growth.seconds)}",
+            compared=f"{count(growth.messages)} of them are no steps of commits: the least of the "
+            f"last {duration(growth.swing_seconds)} counts; {lasts}",
         )
     if growth is not None and growth.is_swinging:
         more = {None: "no yesterday is known", True: "more", False: "as much as yesterday"}

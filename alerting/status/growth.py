@@ -22,7 +22,9 @@ class Growth:
 
     Attributes:
         since: When it was last near its lowest, in Unix seconds.
-        messages: By how many it has risen, commit steps left out.
+        messages: By how many it has risen, commit steps left out: its lowest of ``swing_seconds``.
+        lowest: What it has risen from.
+        swing_seconds: Within so long a commit may come that takes back what waits for it.
         is_lasting: Whether nothing speaks for an end: what arrives is what arrived before and the
             lag rises evenly; or it has risen for so long that it does not matter why.
         is_swinging: Whether arrivals swing, so that it may pass as they swing back.
@@ -32,6 +34,8 @@ class Growth:
     since: float
     seconds: float
     messages: int
+    lowest: int
+    swing_seconds: float
     is_lasting: bool
     is_swinging: bool
     read_share: float
@@ -114,6 +118,8 @@ def growth_of(points: Sequence[Point], period: float | None, rules: StatusRules)
         since=since,
         seconds=seconds,
         messages=risen,
+        lowest=lowest,
+        swing_seconds=swing,
         is_lasting=is_slower
         or (not is_swinging and (goes_on_alike or (seconds >= rules.peak_seconds and goes_on))),
         is_swinging=is_swinging and not is_slower,

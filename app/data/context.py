@@ -13,7 +13,7 @@ import streamlit as st
 from app.data.time_range import TimeRange
 from app.data.viewer import Viewer
 from app.data.visible_lake import VisibleLake
-from app.style.format import clock
+from app.style.format import clock, clock_after
 from app.style.theme import Palette, palette
 from config.settings import Settings
 
@@ -80,11 +80,9 @@ class View:
         """The chosen range in words: ``in the last 6 hours``, ``from 13:00 to 14:30``."""
         if self.range.end is None:
             return f"in the last {self.range.label}"
-        first, last = (
-            clock(one, self.zone, now=self.now)
-            for one in (self.range.end - self.range.length, self.range.end)
-        )
-        return f"from {first} to {last}"
+        begin = self.range.end - self.range.length
+        last = clock_after(self.range.end, begin, self.zone, now=self.now)
+        return f"from {clock(begin, self.zone, now=self.now)} to {last}"
 
     @property
     def address(self) -> dict[str, str]:

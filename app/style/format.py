@@ -182,6 +182,29 @@ def clock(moment: datetime | None, zone: tzinfo, *, now: datetime, to_seconds: b
     return f"{local:%Y-%m-%d} {time}"
 
 
+def clock_after(
+    moment: datetime | None,
+    before: datetime | None,
+    zone: tzinfo,
+    *,
+    now: datetime,
+    to_seconds: bool = False,
+) -> str:
+    """Write a time as ``clock`` does, without its date where that of another was just said.
+
+    Args:
+        moment: The time.
+        before: The one that stands before it in the same sentence.
+        zone: The viewer's.
+        now: The present.
+        to_seconds: Whether seconds are written.
+    """
+    if moment is None or before is None:
+        return clock(moment, zone, now=now, to_seconds=to_seconds)
+    is_of_day = moment.astimezone(zone).date() == before.astimezone(zone).date()
+    return clock(moment, zone, now=moment if is_of_day else now, to_seconds=to_seconds)
+
+
 def brief_beginning(began: str, at_least: bool | None) -> str:
     """Write in a column since when something is so: ``≤ 18:43`` where that is then or before."""
     return f"≤ {began}" if at_least else began

@@ -19,7 +19,10 @@ from app.ui import loss_words
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import NEVER, NONE
 
-WINDOW = "Messages a second, the mean of the last five minutes; of less after a start or a pause."
+WINDOW = (
+    "Messages a second, the mean of the last five minutes; of less after a start or a pause, and "
+    "while the group catches up."
+)
 """What the present rates of a group are."""
 
 STATUS_WINDOW = (

@@ -13,7 +13,8 @@ from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.phrases import or_before
 from app.data.context import View
-from app.style.format import clock, count, duration, thin
+from app.style.charts.timelines import MENDING
+from app.style.format import clock, clock_after, count, duration, thin
 from app.style.theme import BadgeStyle
 from app.ui import routes
 from app.ui.alert_list import (
@@ -34,6 +35,7 @@ from app.ui.incidents import (
     last_end,
     mended_at,
     never_fired,
+    turned_at,
 )
 from app.ui.loss_words import LossAhead, loss_ahead
 from app.ui.symptoms import (
@@ -141,7 +143,8 @@ def span(incident: Incident, view: View) -> str:
     lasted = f"lasted {duration(mended - cause.began_at)}".replace(" ", "\u00a0")
     if cause.before_mending is None or cause.resolved_at is None or mended == cause.resolved_at:
         return f"{began}, {lasted}"  # its rule only kept it for a while
-    over = clock(moment(cause.resolved_at), view.zone, now=view.now)
+    first, last = moment(cause.began_at), moment(cause.resolved_at)
+    over = clock_after(last, first, view.zone, now=view.now)
     return f"{began}, {lasted}, alert over at {over}"
 
 
@@ -302,7 +305,8 @@ def what_goes_on(one: Incident) -> str:
 def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:
     """Return incidents as bars of a timeline: causes, each with a line for all that fired of it.
 
-    Until an alert fired, its bar is that of what is pending.
+    Until an alert fired, its bar is that of what is pending. Where what was mended leaves damage,
+    such as a backlog, it is that of what mends from the turn on, until the alert is over.
     """
     rows = []
     for one in found:
@@ -321,16 +325,22 @@ def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:
 def _bars(
     what: str, alerts: Sequence[Alert], ended: float | None, now: datetime
 ) -> list[dict[str, object]]:
-    """Return the bars of alerts on one line: pending, and from when the first fired the worst."""
+    """Return the bars of alerts on one line: pending, firing as the worst, mending."""
     began, pending = min(one.began_at for one in alerts), State.PENDING.value
     fired = [one for one in alerts if not never_fired(one)]
     if not fired:
         return [_bar(what, pending, began, ended, now)]
+    turn, over = turned_at(fired), last_end(fired)
+    mends = []
+    if turn is not None:
+        ended = turn
+        if over is None or over > turn:
+            mends = [_bar(what, MENDING, turn, over, now)]
     severity = min((one.severity for one in fired), key=SEVERITIES.index).value
     at = min(one.began_at if one.fired_at is None else one.fired_at for one in fired)
     if at <= began or (ended is not None and ended <= at):
-        return [_bar(what, severity, began, ended, now)]
-    return [_bar(what, pending, began, at, now), _bar(what, severity, at, ended, now)]
+        return [_bar(what, severity, began, ended, now), *mends]
+    return [_bar(what, pending, began, at, now), _bar(what, severity, at, ended, now), *mends]
 
 
 def _bar(

@@ -163,6 +163,20 @@ def mended_at(cause: Alert) -> float | None:
     return cause.resolved_at if cause.untrue_since is None else cause.untrue_since
 
 
+def turned_at(alerts: Sequence[Alert]) -> float | None:
+    """Return when the last of some alerts was mended whose damage outlived that; None: no turn.
+
+    There is none where one of them goes on as it began, or where nothing was left of any.
+    """
+    if all(one.before_mending is None for one in alerts):
+        return None
+    ends = [
+        one.resolved_at if one.before_mending is None else one.before_mending.until
+        for one in alerts
+    ]
+    return None if None in ends else max(end for end in ends if end is not None)
+
+
 _OF_STATUS = {one.value.lower(): one.value for one in Status} | {
     "objective_missed": Status.FALLING_BEHIND.value
 }

@@ -10,7 +10,7 @@ from alerting.status.model import Status
 from alerting.status.phrases import or_before
 from app.data import losses, present
 from app.data.context import View
-from app.style.format import clock, count, exact, listing
+from app.style.format import clock, clock_after, count, exact, listing
 from app.ui import components
 from app.ui.alert_list import moment
 from app.ui.incidents import LOSES_DATA, Incident
@@ -164,4 +164,7 @@ def _when(loss: Loss, total: Total, view: View) -> str:
     if loss.ended_at is not None:
         return f" up to {until}" if until else " in all"
     began = or_before(clock(loss.began_at, view.zone, now=view.now), at_least=loss.began_before)
-    return f" from {began} to {until}" if until else f" since {began}"
+    if total.until is None:
+        return f" since {began}"
+    until = clock_after(total.until, loss.began_at, view.zone, now=view.now)
+    return f" from {began} to {until}"

@@ -18,7 +18,7 @@ from app.data.time_range import (
     interval_text,
     read_interval,
 )
-from app.style.format import clock, escape
+from app.style.format import clock, clock_after, escape
 
 RANGE, BETWEEN = "range", "between"
 PAUSED = "paused"
@@ -99,7 +99,8 @@ def _offer(now: datetime, zone: tzinfo, fixed: TimeRange | None) -> None:
     # Dashes, read by people.
     said = "From – to"  # noqa: RUF001
     if fixed is not None:
-        said = " – ".join(clock(end, zone, now=now) for end in ends)  # noqa: RUF001
+        last = clock_after(ends[1], ends[0], zone, now=now)
+        said = f"{clock(ends[0], zone, now=now)} – {last}"  # noqa: RUF001
     with st.popover(
         said,
         icon=":material/date_range:",

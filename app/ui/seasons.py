@@ -20,7 +20,7 @@ from lake.schemas.grain import Grain
 from lake.schemas.model import Table
 from lake.schemas.tables import CHANGES, LAG_ANOMALIES, SEASONALITY
 
-_HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
+_NONE, _HOUR, _DAY = timedelta(), timedelta(hours=1), timedelta(days=1)
 _WEEK = timedelta(days=7)
 _RATES = {"arrival_per_second": "arriving", "consumption_per_second": "consumed"}
 _HOURS_NAMED = 3
@@ -155,7 +155,9 @@ def _times_as_much(row: Mapping[str, Any]) -> str:
 
 
 def band(rows: pl.DataFrame, view: View, *, least: float | None = None) -> Band | None:
-    """Return the band of what is usual in the chosen range, a point an hour.
+    """Return the band of what is usual in the chosen range: a level an hour, or a point.
+
+    One value of each hour is known: among points shorter than that it is a step.
 
     None where it is not known, and for ranges whose points are days.
 
@@ -167,16 +169,21 @@ def band(rows: pl.DataFrame, view: View, *, least: float | None = None) -> Band 
     """
     if rows.is_empty() or view.range.grain is Grain.DAY:
         return None
-    begin = None if view.range.grain is Grain.HOUR else least
+    is_hourly = view.range.grain is Grain.HOUR
+    begin = None if is_hourly else least
     first = view.start.replace(minute=0, second=0, microsecond=0)
     hours = int((view.until - first) / _HOUR) + 1
-    # An hour stands where those of the line beside it do, or in its middle among finer points; one
-    # more on either side, so that no edge lies bare.
-    points = [first + place * _HOUR for place in range(-1, hours + 1)]
-    behind = _HOUR if view.range.grain is Grain.HOUR else _HOUR / 2
-    found = [(at + behind, usual(rows, at)) for at in points]
+    # An hour stands where that of the line beside it does, one more on either side so that no edge
+    # lies bare; or it fills its hour among finer points.
+    places, ends = (range(-1, hours + 1), (_HOUR,)) if is_hourly else (range(hours), (_NONE, _HOUR))
+    found = [(first + place * _HOUR, usual(rows, first + place * _HOUR)) for place in places]
     frame = pl.DataFrame(
-        [(at, one.low if begin is None else begin, one.high) for at, one in found if one],
+        [
+            (at + end, one.low if begin is None else begin, one.high)
+            for at, one in found
+            if one
+            for end in ends
+        ],
         schema={TIME: pl.Datetime("us", "UTC"), "low": pl.Float64(), "high": pl.Float64()},
         orient="row",
     )

@@ -10,7 +10,7 @@ from app.data.context import View
 from app.data.history import TIME, History
 from app.data.time_range import SHORTEST
 from app.style.charts.base import Axis, ChartEvent
-from app.style.format import clock, duration
+from app.style.format import clock, clock_after, duration
 
 _MUCH = 0.1
 """A part of a range of which it is worth saying that nothing is known."""
@@ -55,7 +55,8 @@ def note_of(view: View, history: History) -> str | None:
     """
     said = how_much(history.first, view.start, view.until, zone=view.zone, now=view.now)
     if history.gap is not None:
-        begin, end = (clock(at, view.zone, now=view.now) for at in history.gap)
+        begin = clock(history.gap[0], view.zone, now=view.now)
+        end = clock_after(history.gap[1], history.gap[0], view.zone, now=view.now)
         hole = f"Nothing is drawn from {begin} to {end}: history is late."
         said = f"{said} {hole}" if said else hole
     if history.generated_until is not None and history.generated_until > view.start:

@@ -161,7 +161,7 @@ def test_a_group_says_on_request_why_it_has_its_status(open_page: Open, filled: 
     assert decides.startswith("Of 12 partitions ")
     shown = next(one.value for one in test.dataframe if "compared" in one.value)
     of_group = shown["of"] == "the group"
-    assert of_group.sum() == 3, "two sums, and the members"
+    assert of_group.sum() == 4, "three sums, and the members"
     assert shown["of"][~of_group].nunique() == 1, "of the partition that decides"
     by_name = shown.set_index("name")
     assert by_name.loc["age of the oldest of them", "compared"].startswith("objective 5 min")
@@ -252,11 +252,11 @@ def test_rates_of_what_was_polled_once_say_what_they_take(
     generated.evaluate(settings, NOW)
     group = open_page(folder, "group", group="new")
     calm(group)
-    assert metric(group, "Arriving") == "unknown"
+    assert metric(group, "Arriving, 5 min") == "unknown"
     assert "Rates are not known yet: they take 3 polls over 1 min. The last minutes" in texts(group)
     topic = open_page(folder, "topic", topic="new")
     calm(topic)
-    assert metric(topic, "Arriving") == "unknown"
+    assert metric(topic, "Arriving, 5 min") == "unknown"
     assert "Rates are not known yet: they take 2 polls. The last minutes have 1:" in texts(topic)
 
 
@@ -340,7 +340,7 @@ def test_a_group_is_compared_with_what_is_usual_and_with_the_day_before(
     (said,) = [one.value for one in test.caption if "Unusual hours" in one.value]
     assert "700, usually 43" in said
     assert said.endswith("; 1 more.")
-    arriving = next(one for one in test.metric if one.label == "Arriving")
+    arriving = next(one for one in test.metric if one.label == "Arriving, 5 min")
     assert arriving.delta == "usually 43/s"
     assert names(test, "group-flow")[0] == "usual"
     assert any((one or "").startswith("objective") for one in names(test, "group-time-lag"))

@@ -83,7 +83,7 @@ def test_a_fixed_range_of_the_address_is_taken_by_charts_and_kept_by_links(
     calm(test)
     local = [f"{one:%Y-%m-%dT%H:%M:%S}" for one in ends]
     figures = [json.loads(element.proto.spec) for element in test.get("plotly_chart")]
-    times = [one for one in figures if one["layout"].get("meta") == PAGE_AXIS]
+    times = [one for one in figures if one["layout"].get("meta", {}).get("axis") == PAGE_AXIS]
     assert len(times) >= 4
     for one in times:
         assert one["layout"]["xaxis"]["autorangeoptions"]["include"] == local

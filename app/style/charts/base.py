@@ -225,7 +225,7 @@ def put_time_axis(made: Plot, axis: Axis) -> None:
         )
     else:
         made.x["range"] = ends
-    made.layout["meta"] = PAGE_AXIS
+    made.layout["meta"] = {"axis": PAGE_AXIS}
     put_ground(made, axis)
 
 

@@ -1,4 +1,8 @@
-"""Events as marks in a strip above the plot, which tell on hover what happened."""
+"""Events as marks in a strip above the plot, which tell on hover what happened.
+
+Where somebody zooms, the browser places them anew for what is seen, by the same rule: see
+``app/ui/browser/marks.js``.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from textwrap import wrap
+from typing import Any
 
 from app.style.charts.base import Axis, ChartEvent, Plot, plain
 from app.style.columns import text_pixels
 from app.style.theme import Palette
+from config.visible import visible
 
+MARK = "mark"
+"""Names the annotations and shapes that are marks, for the browser."""
 _SIGN = "▼"
 _SIGN_PIXELS = 12
 """Of a mark's sign and what parts it from the next."""
@@ -122,10 +130,14 @@ def _with_words(found: list[Mark], mark: Mark, axis: Axis) -> list[Mark]:
 
 def _texts(mark: Mark) -> Sequence[str]:
     """Return what a mark may be called, the longest first: all of it is told on hover."""
-    text = _IS.sub(" ", mark.first.text.removeprefix("Alert: "), count=1).strip()
+    text = _word(mark.first)
     of_all = (f"{len(mark.events)} changes",) if len(mark.events) > 1 else ()
     texts = of_all if of_all and mark.first.kind == "quiet" else (text, *of_all)
     return [one for one in texts if len(one) <= _LABEL_LENGTH]
+
+
+def _word(event: ChartEvent) -> str:
+    return _IS.sub(" ", event.text.removeprefix("Alert: "), count=1).strip()
 
 
 def _beside(mark: Mark, text: str) -> tuple[Mark, Mark]:
@@ -160,20 +172,44 @@ def put_marks(made: Plot, axis: Axis, palette: Palette) -> None:
         if shape.get("yref") == "paper":  # no line of another strikes words through
             shape["y1"] = min(shape["y1"], top)
     put_lines(made, axis, palette, top=top)
+    note = {
+        **{"name": MARK, "y": 1, "yref": "paper", "yanchor": "top"},
+        **{"showarrow": False, "borderpad": 0, "bgcolor": palette.ground},
+    }
     for mark in found:
         near_edge = _from_edge(mark, axis)
         made.notes.append(
             {
-                **{"x": axis.local(mark.first.at), "y": 1, "yref": "paper"},
-                **{"showarrow": False, "yanchor": "top", "borderpad": 0},
+                **note,
+                "x": axis.local(mark.first.at),
                 "text": " ".join(filter(None, _words(mark))),
                 "hovertext": _hover(mark.events, axis),
                 "xanchor": "right" if mark.is_left else "left",
                 "xshift": near_edge if mark.is_left else -near_edge,
                 "font": {"size": _FONT_PIXELS, "color": _colour(mark.first, palette)},
-                "bgcolor": palette.ground,
             }
         )
+    every = sorted((event for mark in found for event in mark.events), key=lambda one: one.at)
+    made.layout["meta"] = {
+        **made.layout.get("meta", {}),
+        "marks": {
+            "events": [_sent(event, axis, palette) for event in every],
+            "note": {**note, "font": {"size": _FONT_PIXELS}},
+            "line": _line(top),
+        },
+    }
+
+
+def _sent(event: ChartEvent, axis: Axis, palette: Palette) -> dict[str, Any]:
+    """Return what the browser needs of an event to place its mark where somebody zooms."""
+    word = _word(event)
+    return {
+        "x": axis.local(event.at).isoformat(),
+        "word": visible(word) if len(word) <= _LABEL_LENGTH else "",
+        "hover": _told(event, axis),
+        "rank": _rank(event),
+        "colour": _colour(event, palette),
+    }
 
 
 def _words(mark: Mark) -> tuple[str, str]:
@@ -200,12 +236,20 @@ def put_lines(made: Plot, axis: Axis, palette: Palette, *, top: float = 1.0) -> 
         at = axis.local(event.at)
         made.shapes.append(
             {
-                "type": "line",
-                **{"x0": at, "x1": at, "y0": 0, "y1": top, "yref": "paper"},
+                **_line(top),
+                **{"x0": at, "x1": at},
                 "line": {"color": _colour(event, palette), "width": 1, "dash": "dot"},
-                **{"opacity": _SEEN_THROUGH, "layer": "below"},
             }
         )
+
+
+def _line(top: float) -> dict[str, Any]:
+    """Return what all lines of marks have in common."""
+    return {
+        **{"name": MARK, "type": "line", "y0": 0, "y1": top, "yref": "paper"},
+        "line": {"width": 1, "dash": "dot"},
+        **{"opacity": _SEEN_THROUGH, "layer": "below"},
+    }
 
 
 def _rank(event: ChartEvent) -> int:
@@ -217,12 +261,14 @@ def _colour(event: ChartEvent, palette: Palette) -> str:
 
 
 def _hover(together: Sequence[ChartEvent], axis: Axis) -> str:
-    clock = "%H:%M:%S" if axis.end - axis.start <= timedelta(days=1) else "%-d %b %H:%M"
-    lines = [
-        f"{axis.local(event.at):{clock}} {_wrapped(event)}" for event in together[:_HOVER_LINES]
-    ]
+    lines = [_told(event, axis) for event in together[:_HOVER_LINES]]
     more = len(together) - _HOVER_LINES
     return "<br>".join([*lines, *([f"and {more} more"] if more > 0 else [])])
+
+
+def _told(event: ChartEvent, axis: Axis) -> str:
+    clock = "%H:%M:%S" if axis.end - axis.start <= timedelta(days=1) else "%-d %b %H:%M"
+    return f"{axis.local(event.at):{clock}} {_wrapped(event)}"
 
 
 def _wrapped(event: ChartEvent) -> str:

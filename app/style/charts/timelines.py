@@ -23,6 +23,8 @@ _FAINT = "38"
 _LEAST_PIXELS = 4
 """Of a bar: what lasted seconds would not be seen in a day."""
 _LETTER_PIXELS = 5.5
+MENDING = "mending"
+"""The severity of a bar of what was mended, while its damage, such as a backlog, is worked off."""
 
 
 def shown_of(alerts: pl.DataFrame) -> str | None:
@@ -49,7 +51,7 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
     """Draw when each thing fired, on the same part of the width as charts of lines.
 
     Args:
-        alerts: Rows of ``what``, ``severity`` or ``pending``, ``from`` and ``to``.
+        alerts: Rows of ``what``, ``severity`` (or ``pending``, ``mending``), ``from`` and ``to``.
         axis: The time axis.
         palette: The colours.
     """
@@ -60,6 +62,7 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
         "critical": (URGENT.label, palette.act, ""),
         "warning": (WATCH.label, palette.watch, "/"),
         "info": ("i note", palette.first, "."),
+        MENDING: ("↗ mending", palette.quiet, "\\"),
         "pending": ("○ pending", palette.quiet, "-"),
     }
     drawn = _placed(alerts.filter(pl.col("what").is_in(names)), axis)

@@ -7,7 +7,8 @@ const RANGE = ["xaxis.range[0]", "xaxis.range[1]"];
 
 const charts = () =>
   [...document.querySelectorAll(".js-plotly-plot")].filter(
-    (chart) => chart._fullLayout?.xaxis?.type === "date" && chart.layout?.meta === "page axis",
+    ({ layout, _fullLayout }) =>
+      _fullLayout?.xaxis?.type === "date" && layout?.meta?.axis === "page axis",
   );
 
 // Plotly tells of a time as text, and takes it as a number; its dates know no zones.
@@ -21,35 +22,18 @@ const isSeen = (chart) => {
   return bottom > 0 && top < window.innerHeight;
 };
 
-// The server gave marks words where they have room on the whole axis. On a part of it they may lie
-// over the ticks: there a mark is its sign alone, and tells on hover what it is.
-const SIGN = "▼";
-const LOOK = ["text", "xanchor", "xshift"];
-const fitMarks = async (chart) => {
-  const { l, w } = chart._fullLayout._size;
-  const left = chart.getBoundingClientRect().left + l;
-  const words = (chart._ev.words ??= {});
-  const change = {};
-  for (const shown of chart.querySelectorAll(".annotation")) {
-    const index = shown.dataset.index;
-    const note = chart.layout.annotations?.[index];
-    const { left: from, right: to } = shown.getBoundingClientRect();
-    if (!note || note.text === SIGN || (from >= left - 8 && to <= left + w + 14)) continue;
-    words[index] = LOOK.map((key) => note[key]);
-    [SIGN, "center", 0].forEach((value, place) => {
-      change[`annotations[${index}].${LOOK[place]}`] = value;
-    });
-  }
-  if (Object.keys(change).length) await window.Plotly?.relayout(chart, change);
-};
-const nameMarks = (chart) => {
-  const change = {};
-  for (const [index, look] of Object.entries(chart._ev.words ?? {}))
-    look.forEach((value, place) => {
-      change[`annotations[${index}].${LOOK[place]}`] = value;
-    });
-  chart._ev.words = {};
-  return change;
+// The server placed marks for the whole axis: what it sent stays with the figure until the end.
+const pencil = document.createElement("canvas").getContext("2d");
+const marksFor = (chart, span) => {
+  const marks = chart.layout.meta?.marks;
+  if (!marks) return {};
+  const { annotations, shapes } = chart.layout;
+  marks.whole ??= { annotations, shapes };
+  if (!span) return marks.whole;
+  const [start, end] = span.map(milliseconds);
+  pencil.font = `${marks.note.font.size}px ${chart._fullLayout.font.family}`;
+  const width = (text) => pencil.measureText(text).width;
+  return marksWithin(chart, { start, end, pixels: chart._fullLayout._size.w, width });
 };
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -71,12 +55,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
     try {
       const wanted = all ? { "xaxis.autorange": true } : { "xaxis.range": [...span] };
       const moved = charts().map((one) => {
-        const named = nameMarks(one);
-        const change = one === chart ? named : { ...wanted, ...named };
+        const marks = marksFor(one, state.span);
+        const change = one === chart ? marks : { ...wanted, ...marks };
         return Object.keys(change).length ? window.Plotly?.relayout(one, change) : null;
       });
       await Promise.all(moved);
-      if (!all) await Promise.all(charts().map(fitMarks));
     } finally {
       state.moving = false;
     }
@@ -96,9 +79,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
   state.drawn = (chart) => {
     const isTimes = charts().includes(chart);
     if (!state.span || state.moving || !isTimes) return;
-    const shown = chart._fullLayout.xaxis.range.map((one) => Date.parse(one));
-    if (state.span.every((one, place) => Math.abs(Date.parse(one) - shown[place]) < 1000)) return;
-    window.Plotly?.relayout(chart, { "xaxis.range": [...state.span] }).then(() => fitMarks(chart));
+    const shown = chart._fullLayout.xaxis.range.map(milliseconds);
+    const isZoomed = state.span.every(
+      (one, place) => Math.abs(milliseconds(one) - shown[place]) < 1000,
+    );
+    const change = isZoomed ? {} : { "xaxis.range": [...state.span] };
+    Object.assign(change, marksFor(chart, state.span));
+    if (Object.keys(change).length) window.Plotly?.relayout(chart, change);
   };
   const listen = () => {
     for (const chart of charts()) {
@@ -108,10 +95,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       chart.on("plotly_relayout", (change) => state.zoomed(chart, change));
       chart.on("plotly_hover", (found) => state.pointed(chart, milliseconds(found.xvals?.[0])));
       chart.on("plotly_unhover", () => state.pointed(chart, null));
-      chart.on("plotly_react", () => {
-        chart._ev.words = {};
-        state.drawn(chart);
-      });
+      chart.on("plotly_react", () => state.drawn(chart));
       state.drawn(chart);
     }
   };

@@ -20,7 +20,7 @@ _component = st.components.v2.component(
     "headroom.zoom",
     html='<button type="button" title="A double click on a chart ends the zoom." hidden></button>',
     css=(_FOLDER / "zoom.css").read_text(),
-    js=(_FOLDER / "zoom.js").read_text(),
+    js="\n".join((_FOLDER / name).read_text() for name in ("marks.js", "zoom.js")),
 )
 
 

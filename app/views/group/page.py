@@ -82,7 +82,7 @@ if began is not None and status is not Status.OK:
     if status is Status.STOPPED and not is_before:
         polls = timedelta(seconds=2 * view.interval_seconds)
         left_at = view_model.last_left_at(rebalances, began, polls)
-        since += view_model.also_left(left_at, when, zone=view.zone, now=view.now)
+        since += view_model.also_left(left_at, began, zone=view.zone, now=view.now)
     if status is Status.LOSING_DATA:
         since += f"; {group_list.loss(row, view.now)}"
     since += "."
@@ -93,7 +93,8 @@ if row["data_loss_at"] is not None and row["data_loss_at"] - view.now <= DEADLIN
     left = time_left((row["data_loss_at"] - view.now).total_seconds())
     where = f"{row['data_loss_topic']}-{row['data_loss_partition']}"
     retention = f" Retention reaches {escape(where)} **{left}**."
-st.markdown(f"{escape(thin(row['reason'] or ''))}{since}{retention}")
+means = view_model.of_window(row)
+st.markdown(f"{escape(thin(row['reason'] or ''))}{since}{retention}{means}")
 with components.guarded():
     watched = queries.recent(view, CONNECTORS) if view.settings.connect else CONNECTORS.empty
     if (connector := view_model.of_connector(group, watched)) is not None:
@@ -133,21 +134,19 @@ with st.grid(6, min_column_width=124, gap="small"):
         colour="orange" if is_late else "off",
         help_text="Time since the oldest message was appended that the group has not read.",
     )
+    window = view_model.rates_window(row)
     for label, metric, written in (
-        ("Arriving", "arrival_per_second", "on average lately"),
-        (
-            "Consumed",
-            "consumption_per_second",
-            "committed lately" if row["consumption_per_second"] else "committed now",
-        ),
+        ("Arriving", "arrival_per_second", "in its topics"),
+        ("Consumed", "consumption_per_second", "by its commits"),
     ):
         delta, colour = seasons.delta(usual_now[metric], row[metric], written, row["rates_of"])
         components.tile(
-            label,
+            f"{label}, {window}",
             rate(row[metric]),
             delta=delta,
             colour=colour,
-            help_text=f"{group_list.WINDOW} Usual is the median of this hour of the week.",
+            help_text=f"{group_list.WINDOW} The chart ends in means of a minute. Usual is the "
+            "median of this hour of the week.",
         )
     drained, clause = view_model.drained_in(row)
     components.tile(

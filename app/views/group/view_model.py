@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta, tzinfo
@@ -14,7 +15,7 @@ from alerting.rules.lifecycle import State
 from alerting.status.explain import Feature
 from alerting.status.model import STEADY_RATIO, Status
 from app.data.history import TIME
-from app.style.format import clock, count, duration, listing
+from app.style.format import clock, clock_after, count, duration, listing
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.group_list import NOT_NOW
 from app.ui.incident_rows import labels_of
@@ -165,19 +166,40 @@ def last_left_at(rebalances: pl.DataFrame, since: datetime, within: timedelta) -
     return at if isinstance(at, datetime) else None
 
 
-def also_left(left_at: datetime | None, since: str, *, zone: tzinfo, now: datetime) -> str:
+def also_left(left_at: datetime | None, since: datetime, *, zone: tzinfo, now: datetime) -> str:
     """Return a clause on when the last member left; nothing where that is not known or the same.
 
     Args:
         left_at: When it left.
-        since: Since when the group is stopped, by the clock.
+        since: Since when the group is stopped.
         zone: The viewer's.
         now: The present.
     """
-    at = None if left_at is None else clock(left_at, zone, now=now)
-    if at is None or at == since:
+    if left_at is None or clock(left_at, zone, now=now) == clock(since, zone, now=now):
         return ""
+    at = clock_after(left_at, since, zone, now=now)
     return f" as polls saw it; the last member left at **{at}**"
+
+
+_RATE = re.compile(r"\d/(?:s|min|h|d)\b")
+_WINDOW, _BRIEF_WINDOW = "5 min", "1 to 5 min"
+
+
+def rates_window(row: Mapping[str, Any]) -> str:
+    """Return of how long the group's present rates are means.
+
+    A group that catches up at each poll is seen to do so within a minute.
+
+    Args:
+        row: Of ``group_status``.
+    """
+    return _BRIEF_WINDOW if row["status"] == Status.CATCHING_UP else _WINDOW
+
+
+def of_window(row: Mapping[str, Any]) -> str:
+    """Return a sentence on the rates that a group's reason tells; nothing where it tells none."""
+    is_told = _RATE.search(row["reason"] or "") is not None
+    return f" Rates are means of {rates_window(row)}." if is_told else ""
 
 
 CONNECT_PREFIX = "connect-"

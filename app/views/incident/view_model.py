@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -17,12 +18,12 @@ from alerting.status.phrases import or_before
 from app.data.history import History
 from app.data.time_range import TimeRange, between
 from app.style.charts.base import ChartEvent
-from app.style.format import clock, count, duration, escape, thin
+from app.style.format import clock, clock_after, count, duration, escape, thin
 from app.ui import incidents
 from app.ui.alert_list import how_bad, moment, severity_style
 from app.ui.incident_list import timeline_rows, what_goes_on
 from app.ui.incident_order import BROKER_MISSING
-from app.ui.incidents import Incident, last_end, mended_at
+from app.ui.incidents import Incident, last_end, mended_at, turned_at
 from app.ui.loss_words import ahead
 from app.ui.symptoms import symptoms_in_all, symptoms_of
 from app.views.incident import lag, replication
@@ -100,8 +101,9 @@ def bars(incident: Incident, now: datetime) -> pl.DataFrame:
 
 
 def _as_one(alike: Sequence[Alert]) -> Alert:
-    end = last_end(alike)
-    return replace(alike[0], what=named(alike), resolved_at=end, before_mending=None)
+    turn, told = turned_at(alike), alike[0].before_mending or alike[-1].before_mending
+    mended = None if turn is None or told is None else replace(told, until=turn)
+    return replace(alike[0], what=named(alike), resolved_at=last_end(alike), before_mending=mended)
 
 
 def around(incident: Incident, now: datetime) -> tuple[datetime, datetime]:
@@ -222,20 +224,22 @@ def sentence(
 ) -> str:
     """Return when the incident began, how long it lasted and how many symptoms it has."""
     cause = incident.cause
-    at = clock(moment(cause.began_at), zone, now=now, to_seconds=True)
+    began_at = moment(cause.began_at)
+    written = partial(clock_after, before=began_at, zone=zone, now=now, to_seconds=True)
+    at = clock(began_at, zone, now=now, to_seconds=True)
     began = or_before(at, at_least=True) if cause.began_before else f"at {at}"
     said = symptoms_in_all(incident) or "no symptom"
     said = f"{said[0].upper()}{said[1:]}."
     if incident.earlier:
-        first = clock(moment(incident.began_at), zone, now=now, to_seconds=True)
+        first = written(moment(incident.began_at))
         times = count(len(incident.earlier), "time")
         said = f"It was first there at {first} and came back {times}. {said}"
     mended = mended_at(cause)
     if incident.ended_at is not None and mended is not None:
         lasted = duration(mended - cause.began_at)
-        over = clock(moment(cause.resolved_at), zone, now=now, to_seconds=True)
+        over = written(moment(cause.resolved_at))
         if incident.outlived_at is not None:
-            last = clock(moment(incident.outlived_at), zone, now=now, to_seconds=True)
+            last = written(moment(incident.outlived_at))
             said = f"{said} Its last symptom ended at {last}."
         return f"It began {began}, lasted {lasted}; its alert was over at {over}. {said}"
     if incident.is_recovering and mended is not None:

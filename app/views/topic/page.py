@@ -72,7 +72,8 @@ retention = found["retention_seconds"]
 with components.guarded():
     readers = topic_list.reader_rows(readers, present.rows(view, GROUP_STATUS))
 sentence = f"{deletes_unread}. " if deletes_unread else ""
-sentence += f"{rate(arriving)} arrive on {count(found['partitions'], 'partition')}; "
+means = "" if arriving is None else " (mean of 5 min)"
+sentence += f"{rate(arriving)} arrive{means} on {count(found['partitions'], 'partition')}; "
 if readers.is_empty():
     sentence += "no group is known to read it."
 elif found["slowest_group"] is None:
@@ -89,9 +90,9 @@ open_alerts.draw(view, "topic", topic, readers=readers["group"].to_list())
 
 usual = seasons.season(view, "topic", topic, "arrival_per_second")
 with st.grid(6, min_column_width=124, gap="small"):
-    written, colour = seasons.delta(seasons.usual(usual, view.now), arriving, "mean of 5 min")
+    written, colour = seasons.delta(seasons.usual(usual, view.now), arriving, "in all partitions")
     components.tile(
-        "Arriving",
+        "Arriving, 5 min",
         rate(arriving),
         delta=written,
         colour=colour,

@@ -134,8 +134,36 @@ def test_what_was_mended_before_it_was_over_lasted_so_long(view: View) -> None:
     late = alert("late", 1100.0, ended=1900.0)
     outlived = replace(found, symptoms=(late,))
     assert span(outlived, replace(view, now=NOW)) == span(found, replace(view, now=NOW))
-    bar = timeline_rows([outlived], NOW)["to"].to_list()
-    assert [one.timestamp() for one in bar] == [1180.0, 1900.0], "red until it was mended"
+    bars = timeline_rows([outlived], NOW).select("severity", "to").rows()
+    assert [(severity, to.timestamp()) for severity, to in bars] == [
+        ("warning", 1180.0),
+        ("mending", 1330.0),
+        ("warning", 1900.0),
+    ], "red until it was mended"
+
+
+def test_a_bar_is_red_until_the_turn_while_what_is_left_is_worked_off(view: View) -> None:
+    was = Told(until=1180.0, severity=WARNING, what="g stopped", detail="", step="")
+    opened = alert("g catches up", 1000.0, fired_at=1000.0, before_mending=was)
+    cause = alert("broker", 990.0, fired_at=990.0)
+    for found in ([opened], [cause, replace(opened, inhibited_by=cause.fingerprint)]):
+        bars = timeline_rows(incidents(found), NOW).select("severity", "from", "to").rows()[-2:]
+        assert [(severity, to.timestamp()) for severity, _, to in bars] == [
+            ("warning", 1180.0),
+            ("mending", NOW.timestamp()),
+        ]
+        assert bars[0][2] == bars[1][1]
+    again = alert("late", 1100.0, fired_at=1100.0)
+    both = [cause, *(replace(one, inhibited_by=cause.fingerprint) for one in (opened, again))]
+    ends = timeline_rows(incidents(both), NOW)["severity"].to_list()
+    assert "mending" not in ends, "one of them goes on as it began"
+
+
+def test_a_date_is_said_once_in_a_span(view: View) -> None:
+    was = Told(until=1180.0, severity=WARNING, what="g stopped", detail="", step="")
+    (found,) = incidents([alert("g catches up", 1000.0, ended=1330.0, before_mending=was)])
+    said = span(found, replace(view, now=NOW + timedelta(days=1))).replace("\u00a0", " ")
+    assert said == "1 Jan 00:16, lasted 3 min, alert over at 00:22"
 
 
 def test_the_tables_of_the_present_and_the_store_tell_the_same(view: View) -> None:

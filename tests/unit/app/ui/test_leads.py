@@ -132,7 +132,7 @@ def test_what_was_urgent_needs_nobody_while_it_catches_up_and_week_has_how_bad_i
     (found,) = incidents([loss, stopped])
     assert (badge_of(found).word, badge_of(found).colour) == ("catching up", "orange")
     assert numbers([found]) == "Nothing needs you now, 1 catching up"
-    assert set(timeline_rows([found], NOW)["severity"]) == {"critical"}
+    assert set(timeline_rows([found], NOW)["severity"]) == {"critical", "mending"}
     week = incident_part([found], datetime.fromtimestamp(0.0, UTC), NOW).rows
     assert week["severity"].to_list() == [[CRITICAL.label]]
 

@@ -53,10 +53,25 @@ def test_a_band_compares_like_with_like(
     assert found is not None
     at, first_low, first_high = found.frame.row(0)
     # Where lines are by the hour, the value of one stands at its end, and so does what is usual.
-    begin = at - timedelta(hours=1 if range_name == "7d" else 0.5)
+    begin = at - timedelta(hours=1 if range_name == "7d" else 0)
     assert begin == begin.replace(minute=0, second=0, microsecond=0)
     hour = float(begin.weekday() * 24 + begin.hour)
     assert (first_low, first_high) == (hour if low is None else low, 3 * hour)
+
+
+@pytest.mark.parametrize("range_name", ["1h", "6h", "24h"])
+def test_a_band_keeps_to_one_level_through_each_hour(view: View, range_name: str) -> None:
+    rows = WEEK.with_columns(generated=pl.lit(None, pl.Boolean))
+    shown = replace(view, range=RANGES[range_name])
+    found = band(rows, shown)
+    assert found is not None
+    corners = list(found.frame.iter_rows())
+    assert corners[0][0] <= shown.start < shown.until <= corners[-1][0]
+    for (begin, *level), (end, *same) in zip(corners[::2], corners[1::2], strict=True):
+        assert end - begin == timedelta(hours=1)
+        hour = float(begin.weekday() * 24 + begin.hour)
+        assert level == same == [hour, 3 * hour]
+    assert [one[0] for one in corners[2::2]] == [one[0] for one in corners[1:-1:2]], "no gap"
 
 
 @pytest.mark.parametrize(

@@ -143,9 +143,25 @@ def test_when_the_last_member_left_of_a_group_that_polls_found_empty(
 def test_when_the_last_member_left_stands_beside_when_polls_saw_it(
     left_at: datetime | None, said: str
 ) -> None:
-    since = f"{at(0):%H:%M}"
-    found = group_view_model.also_left(left_at, since, zone=UTC, now=at(60))
-    assert found == said.format(f"{at(-50):%H:%M}")
+    for now in (at(60), at(60) + timedelta(days=1)):  # the date was said just before
+        found = group_view_model.also_left(left_at, at(0), zone=UTC, now=now)
+        assert found == said.format(f"{at(-50):%H:%M}")
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "said"),
+    [
+        pytest.param("FALLING_BEHIND", "90/s arrive, 30/s consumed.", "5 min", id="rates"),
+        pytest.param("CATCHING_UP", "9/min arrive, 30/s consumed.", "1 to 5 min", id="drains"),
+        pytest.param("OK", "Keeps up: 153 messages wait.", None, id="none is told"),
+        pytest.param("UNKNOWN", None, None, id="nothing is told"),
+    ],
+)
+def test_a_sentence_with_rates_says_of_how_long_they_are_the_mean(
+    status: str, reason: str | None, said: str | None
+) -> None:
+    row = {"status": status, "reason": reason}
+    assert group_view_model.of_window(row) == (f" Rates are means of {said}." if said else "")
 
 
 @pytest.mark.parametrize(

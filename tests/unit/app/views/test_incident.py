@@ -48,7 +48,12 @@ def test_what_is_mended_is_named_and_coloured_by_what_it_was_and_told_by_what_is
     assert (was.cause.what, was.cause.detail) == ("g stopped", "900 wait")
     assert was.symptoms == (SYMPTOM,)
     drawn = bars(was, at(2000))["severity"]
-    assert drawn.unique(maintain_order=True).to_list() == ["pending", "critical", "warning"]
+    assert drawn.unique(maintain_order=True).to_list() == [
+        "pending",
+        "critical",
+        "mending",
+        "warning",
+    ]
     assert told(incident) == ("g is catching up: 10 wait", "Wait.")
     text = markdown(incident, of_incident(was, (), {}), at(2000), "http://h")
     assert text.startswith("# g stopped\n\ng is catching up: 10 wait\n")
@@ -80,7 +85,10 @@ def test_its_sentence_says_when_it_began_and_ended() -> None:
     assert sentence(mended, at(2000), UTC) == (
         "It began at 00:16:40, lasted 3 min 20 s; its alert was over at 00:22:40. No symptom."
     )
-    assert bars(mended, at(2000))["to"].to_list()[-1] == at(1200)
+    assert bars(mended, at(2000))["to"].to_list()[-2:] == [at(1200), at(1360)]
+    assert sentence(INCIDENT, at(2000) + timedelta(days=1), UTC) == (
+        "It began at 1 Jan 00:16:40, lasted 6 min; its alert was over at 00:22:40. 1 symptom."
+    )
     mends = replace(CAUSE, state=State.FIRING, resolved_at=None, recovering_since=1125.0)
     assert sentence(Incident(cause=mends), at(2000), UTC) == (
         "It began at 00:16:40 and lasted 2 min 5 s; its alert recovers. No symptom."
