@@ -144,7 +144,7 @@ def at_worst(alert: Alert) -> str:
     no part of how bad it was.
     """
     worst = _worse_than_last(alert)
-    return f"at {worst}" if worst else _without_forecast(alert.detail)
+    return f"at {worst}" if worst else without_one_more_loss(alert.detail)
 
 
 def how_bad(alert: Alert, *, is_over: bool) -> str:
