@@ -197,8 +197,8 @@ def with_total_losses(groups: pl.DataFrame, lost: Mapping[str, str]) -> pl.DataF
 
 
 def _in_all(lost: str) -> Callable[[re.Match[str]], str]:
-    """Return what writes a total, and where it was lost: of one partition, its name is enough."""
-    return lambda found: f"{lost}, {_OF_ONE.sub(' alone', found[1])}"
+    """Return what writes a total, and where some was lost of late: it may have been elsewhere."""
+    return lambda found: f"{lost}, lately {_OF_ONE.sub('', found[1])}"
 
 
 _LOST_OF_LATE = re.compile(
