@@ -240,6 +240,8 @@ def _alert_row(
         "status": alert.status,
         "since": _moment(alert.began_at),
         "since_at_least": alert.began_before,
+        "first_since": _moment(alert.first_at),
+        "first_since_at_least": None if alert.first_at is None else alert.first_before,
         "started_at": _moment(alert.started_at),
         "fired_at": _moment(alert.fired_at),
         "last_true_at": _moment(alert.last_true_at),

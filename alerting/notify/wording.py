@@ -75,11 +75,12 @@ def body(notification: Notification, dashboard_url: str) -> str:
 
 def _alert(alert: Alert, dashboard_url: str, now: float, notes: Sequence[str]) -> str:
     where = ", ".join(f"{key} {value}" for key, value in alert.labels.items())
-    began = or_before(moment(alert.began_at), at_least=alert.began_before)
+    began = or_before(moment(alert.first_began_at), at_least=alert.first_began_before)
+    again = f", again since {moment(alert.began_at)}" if alert.has_come_back else ""
     lines = [
         f"What: {alert.what}",
         f"Where: {where}",
-        f"Since: {began} ({duration(now - alert.began_at)} ago)",
+        f"Since: {began} ({duration(now - alert.first_began_at)} ago){again}",
         f"How bad: {alert.severity.value}. {alert.detail}".rstrip(),
     ]
     if alert.deadline is not None:

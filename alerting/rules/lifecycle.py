@@ -90,6 +90,9 @@ class Alert:
         fired_at: When it began to fire; None while it is pending, and of a symptom that was over
             before that.
         began_before: Whether it may have begun before ``began_at``: nobody watched it until then.
+        first_at: When what came back began the first time, each time within an hour; None: it did
+            not come back.
+        first_before: Whether it may have begun before that.
         no_data_since: Since when nothing is known of the thing; None: it is seen.
         untrue_since: Of when the first evaluation is that found it not to be so any more; it stays
             once it is resolved. None: it is true.
@@ -129,6 +132,8 @@ class Alert:
     detail: str = ""
     since: Moment | None = None
     began_before: bool = False
+    first_at: Moment | None = None
+    first_before: bool = False
     deadline: Moment | None = None
     cause: str = ""
     step: str = ""
@@ -156,6 +161,22 @@ class Alert:
     def began_at(self) -> float:
         """Since when the trouble has lasted, as far as is known."""
         return self.started_at if self.since is None else min(self.since, self.started_at)
+
+    @property
+    def has_come_back(self) -> bool:
+        """Whether it is what was there before: so it is once it has fired again."""
+        return self.first_at is not None and self.fired_at is not None
+
+    @property
+    def first_began_at(self) -> float:
+        """When the trouble began the first time, of what came back; else ``began_at``."""
+        known = self.first_at if self.has_come_back else None
+        return self.began_at if known is None else min(known, self.began_at)
+
+    @property
+    def first_began_before(self) -> bool:
+        """Whether it may have begun before ``first_began_at``."""
+        return self.first_before if self.has_come_back else self.began_before
 
 
 def alert_id(fingerprint: str, started_at: float) -> str:
@@ -207,10 +228,9 @@ def advance(
 def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
     """Return the alert of a finding: a new one, or the one that there is."""
     rule, seen = finding.rule, finding.observation
-    flaps = 0
     if alert is None or not goes_on(alert, now):
-        if alert is not None and alert.fired_at is not None and _is_recent(alert, now):
-            flaps = alert.flaps + 1
+        is_back = alert is not None and alert.fired_at is not None and _is_recent(alert, now)
+        before = alert if is_back else None
         alert = Alert(
             fingerprint=finding.fingerprint,
             rule=rule.name,
@@ -221,7 +241,9 @@ def _seen(alert: Alert | None, finding: Finding, now: float) -> Alert:
             started_at=now,
             last_true_at=now,
             began_before=seen.began_before,
-            flaps=flaps,
+            first_at=None if before is None else before.first_began_at,
+            first_before=before is not None and before.first_began_before,
+            flaps=0 if before is None else before.flaps + 1,
         )
     fires = alert.state is State.FIRING or now - alert.started_at >= rule.for_seconds
     return replace(

@@ -86,7 +86,7 @@ def _lost(found: Measurement) -> StatusDecision | None:
     when = "since its last commit" if before_window else window
     text = f"{messages(lost)} lost to retention {when}"
     if overtaken is not None and overtaken.times > 1 and not before_window:
-        text += f", the most of {overtaken.times} times"
+        text += f", at {overtaken.times} times"
     return StatusDecision(
         status=Status.LOSING_DATA,
         reason=f"{text}.",

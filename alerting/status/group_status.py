@@ -328,7 +328,6 @@ def _group_sentence(
             when = "since the last commit" if all(before) else window
             if any(before) and not all(before):
                 when = f"{window} or since the last commit"
-            # Of a partition that was overtaken more than once the largest time counts.
             return (
                 f"At least {messages(numbers.lost_messages or 0)} lost to retention "
                 f"{on_partitions(lost, len(deciding))}, {when}{missing}."

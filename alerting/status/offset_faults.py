@@ -26,7 +26,7 @@ class Overtaken:
 
     since: float  # the first time in the window, in Unix seconds
     last_at: float  # the last time
-    messages: int  # the most at one time
+    messages: int  # of all these times
     times: int
 
 
@@ -125,12 +125,14 @@ def overtaken(samples: Sequence[Sample]) -> Overtaken | None:
     """Find where the log start passed the committed offset.
 
     A consumer still commits what it had fetched, and goes on behind what is gone, so that the
-    newest sample may show less than earlier ones. What is lost between two of its commits adds up.
-    Adding up several such times would count the same messages again: the largest counts.
+    newest sample may show less than earlier ones. What is lost until it commits beyond what was
+    deleted is one time, and several times add up. What it commits below that was read in time: the
+    same messages do not count again.
     """
     found: Overtaken | None = None
     before: int | None = None
-    risen = 0
+    deleted_to = 0
+    risen = earlier = 0
     for sample in samples:
         if sample.log_start is None or sample.committed is None:
             continue
@@ -139,11 +141,14 @@ def overtaken(samples: Sequence[Sample]) -> Overtaken | None:
             found = Overtaken(
                 since=found.since if found else sample.at,
                 last_at=sample.at,
-                messages=max(found.messages if found else 0, risen + lost - before),
+                messages=max(found.messages if found else 0, earlier + risen + lost - before),
                 times=(found.times if found else 0) + (risen == 0),
             )
             risen += lost - before
         elif before is not None and lost < before:
-            risen = 0
-        before = lost
+            if found and sample.committed >= deleted_to:
+                earlier, risen = found.messages, 0
+            else:
+                risen = max(0, risen - (before - lost))
+        before, deleted_to = lost, sample.log_start
     return found

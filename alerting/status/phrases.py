@@ -89,13 +89,15 @@ def compared_rates(arrival: float, consumption: float, where: str = "") -> str:
 
 _STANDS_OUT = 2.0
 """A partition has much more than others from this many times their median on."""
+_EVEN = 1.25
+"""Partitions are alike up to this many times the least of them."""
 
 
 def on_partitions(amounts: Mapping[str, float], number: int) -> str:
-    """Say on which partitions something is: the one with most, or ``evenly`` where none has.
+    """Say on which partitions something is: the one with most, or ``evenly`` where all are alike.
 
-    ``on 3 of 12 partitions, most on orders-3``, ``on orders-3, 1 of 12 partitions`` or
-    ``evenly on all 12 partitions``.
+    ``on 3 of 12 partitions, most on orders-3``, ``on orders-3, 1 of 12 partitions``,
+    ``on 2 of 12 partitions`` or ``evenly on all 12 partitions``.
 
     Args:
         amounts: How much is on each partition that it is on, by the partition's name.
@@ -109,9 +111,10 @@ def on_partitions(amounts: Mapping[str, float], number: int) -> str:
         return f"on {most}, {some}"
     if amounts[most] > 0 and amounts[most] >= _STANDS_OUT * median(others):
         return f"on {some}, most on {most}"
+    evenly = "evenly " if amounts[most] <= _EVEN * min(others) else ""
     if len(amounts) < number:
-        return f"evenly on {some}"
-    return f"evenly on {'both partitions' if number == 2 else f'all {every}'}"
+        return f"{evenly}on {some}"
+    return f"{evenly}on {'both partitions' if number == 2 else f'all {every}'}"
 
 
 def duration(seconds: float) -> str:

@@ -38,7 +38,7 @@ def status_as_object(store: AlertStore, rules_file: Path | None, now: float) -> 
             **alert_to_dict(alert),
             "is_silenced": is_quiet(alert, silences, rules.maintenance, now),
             "acknowledged_by": by.author if by else None,
-            "age_seconds": round(now - alert.began_at, 1),
+            "age_seconds": round(now - alert.first_began_at, 1),
             "cause_alert": names.get(alert.inhibited_by) if alert.inhibited_by else None,
         }
 

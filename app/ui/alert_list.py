@@ -237,15 +237,21 @@ def alert_rows(
             if is_so
         ]
         end = alert.resolved_at if alert.state is State.RESOLVED else None
-        lasts = (mended_at(alert) or now.timestamp()) - alert.began_at
+        # Of what is over each time that it came has its own row.
+        began, began_before = (
+            (alert.first_began_at, alert.first_began_before)
+            if end is None
+            else (alert.began_at, alert.began_before)
+        )
+        lasts = (mended_at(alert) or now.timestamp()) - began
         rows.append(
             {
                 "severity": [severity_style(alert.severity, is_over=end is not None).label],
                 "what": alert.what,
                 "cluster": alert.labels.get("cluster", ""),
                 "lasts_seconds": max(0.0, lasts),
-                "began_at": moment(alert.began_at),
-                "began_before": alert.began_before,
+                "began_at": moment(began),
+                "began_before": began_before,
                 "detail": alert.detail if end is None else at_worst(alert),
                 "step": alert.step,
                 "note": ", ".join(notes),

@@ -183,14 +183,12 @@ def rows(groups: pl.DataFrame) -> pl.DataFrame:
 def with_total_losses(groups: pl.DataFrame, lost: Mapping[str, str]) -> pl.DataFrame:
     """Say in the reason of a group that loses data what it lost in all: one number on all pages.
 
-    How much that was in the last minutes stands on the page of the group.
-
     Args:
         groups: Rows of ``group_status``.
         lost: What ``losses.by_group`` says.
     """
     reasons = [
-        _LOST_OF_LATE.sub(_in_all(lost[group]), reason)
+        _LOST_OF_LATE.sub(_in_all(lost[group]), _LOST_OF_ONE.sub(f"{lost[group]}.", reason))
         if group in lost and status == Status.LOSING_DATA and reason
         else reason
         for group, status, reason in groups.select("group", "status", "reason").iter_rows()
@@ -199,14 +197,19 @@ def with_total_losses(groups: pl.DataFrame, lost: Mapping[str, str]) -> pl.DataF
 
 
 def _in_all(lost: str) -> Callable[[re.Match[str]], str]:
-    """Return what writes a total, and where it was lost: of one partition, its name is enough."""
-    return lambda found: f"{lost}, {_OF_ONE.sub(' alone', found[1])}"
+    """Return what writes a total, and where some was lost of late: it may have been elsewhere."""
+    return lambda found: f"{lost}, lately {_OF_ONE.sub('', found[1])}"
 
 
 _LOST_OF_LATE = re.compile(
     r"^At least [\d,]+ messages? lost to retention (?:evenly )?(on .+?), "
     r"(?:since the last commit|in the last \d+ \w+(?: or since the last commit)?)"
 )
+_LOST_OF_ONE = re.compile(
+    r"^[\d,]+ messages? lost to retention (?:since its last commit|in the last \d+ \w+)"
+    r"(?:, at \d+ times)?\."
+)
+"""Of a group with one partition."""
 _OF_ONE = re.compile(r", 1 of \d+ partitions?$")
 
 

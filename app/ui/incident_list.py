@@ -149,9 +149,16 @@ def span(incident: Incident, view: View) -> str:
 
 
 def since_when(one: Alert, view: View) -> str:
-    """Write since when what goes on is so; of what mends, since when there was trouble."""
-    at = clock(moment(one.began_at), view.zone, now=view.now)
-    began = beginning(at, at_least=one.began_before)
+    """Write since when what goes on is so; of what mends, since when there was trouble.
+
+    What came back is one thing from its first time on: ``since 01:51, again since 02:21``.
+    """
+    first, at = (
+        clock(moment(each), view.zone, now=view.now) for each in (one.first_began_at, one.began_at)
+    )
+    began = beginning(first, at_least=one.first_began_before)
+    if one.has_come_back:
+        began = f"{began}, again since {at}"
     return f"in trouble {began}" if is_mending(one) else began
 
 

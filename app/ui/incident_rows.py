@@ -80,6 +80,8 @@ def alert_of(row: Mapping[str, Any]) -> Alert:
         state=State(row["state"]),
         labels=labels_of(row) | {"cluster": row["cluster"]},
         began_before=bool(row["since_at_least"]),
+        first_at=known["first_since"],
+        first_before=bool(row["first_since_at_least"]),
         deadline=known["deadline_at"],
         runbook=row["runbook"] or "",
         flaps=row["flaps"] or 0,

@@ -54,7 +54,7 @@ class Incident:
     @property
     def began_at(self) -> float:
         """When its cause began, the first time."""
-        return min(one.began_at for one in (*self.earlier, self.cause))
+        return min(one.first_began_at for one in (*self.earlier, self.cause))
 
     @property
     def is_pending(self) -> bool:

@@ -57,7 +57,7 @@ def losses_of(one: Incident) -> list[Loss]:
     """Return what the alerts of an incident know of losses, a row a group, the largest first."""
     found: dict[tuple[str, str], Loss] = {}
     for alert in sorted(one.alerts, key=lambda each: each.began_at):
-        labels, began = alert.labels, moment(alert.began_at)
+        labels, began = alert.labels, moment(alert.first_began_at)
         if alert.check != LOSES_DATA or began is None:
             continue
         # The value is of lost messages while the group has this status alone.
@@ -73,7 +73,7 @@ def losses_of(one: Incident) -> list[Loss]:
             cluster=key[0],
             group=key[1],
             began_at=began,
-            began_before=alert.began_before if known is None else known.began_before,
+            began_before=alert.first_began_before if known is None else known.began_before,
             ended_at=moment(alert.resolved_at),
             seen=seen,
             said=round(value or 0.0),
@@ -96,7 +96,7 @@ def said(view: View, found: Iterable[Incident]) -> dict[str, str]:
     return sentences
 
 
-def by_group(view: View, found: Iterable[Incident]) -> dict[str, str]:
+def by_group(view: View, found: Iterable[Incident], *, only: str | None = None) -> dict[str, str]:
     """Say how much groups of the cluster have lost since they began to: those that lost most.
 
     It is the number that ``said`` says, such as ``At least 41,000 lost since 08:40``.
@@ -104,12 +104,13 @@ def by_group(view: View, found: Iterable[Incident]) -> dict[str, str]:
     Args:
         view: The frame of the page.
         found: Open incidents.
+        only: Of this group alone.
     """
     losing = [
         lost
         for one in found
         for lost in losses_of(one)
-        if lost.ended_at is None and lost.cluster == view.cluster
+        if lost.ended_at is None and lost.cluster == view.cluster and only in (None, lost.group)
     ]
     most = sorted(losing, key=lambda each: -each.seen)[: _MOST_READ * _NAMED]
     return {

@@ -151,8 +151,8 @@ def _more(
         LimitingFactor.STEADY: f"Of the {_arriving(asked)} that arrive, {load.words()}",
         LimitingFactor.CATCH_UP: f"Messages wait, and the objective is "
         f"{duration(asked.objective_seconds)}: fewer than {proposed} do not catch up in time",
-        LimitingFactor.FORECAST: f"{_arriving(asked)} arrive, and soon up to "
-        f"{rate(float(asked.soon.sum()))}: {load.words('would get')}",
+        LimitingFactor.FORECAST: f"{_arriving(asked)} arrive (forecast: up to "
+        f"{rate(float(asked.soon.sum()))}): {load.words('would get')}",
         LimitingFactor.RETENTION: f"Fewer than {proposed} do not read what waits in half of the "
         "time before retention deletes it",
     }[factor]

@@ -20,7 +20,9 @@ from app.ui import (
     components,
     group_list,
     lag_levels,
+    losses,
     open_alerts,
+    present_incidents,
     routes,
     seasons,
     tables,
@@ -54,12 +56,16 @@ decided = GROUP_PARTITION_STATUS.empty
 with components.guarded():
     decided = present.rows(view, GROUP_PARTITION_STATUS).filter(pl.col("group") == group)
 found = group_list.with_known_rates(known.filter(pl.col("group") == group), decided)
+status = Status(found["status"].item())
+if status is Status.LOSING_DATA:
+    with components.guarded():
+        lost = losses.by_group(view, present_incidents.here(view), only=group)
+        found = group_list.with_total_losses(found, lost)
 row = found.with_columns(
     group_list.drain_seconds().alias("drain_seconds"),
     group_list.grows().alias("grows"),
     group_list.may_pass().alias("may_pass"),
 ).row(0, named=True)
-status = Status(row["status"])
 with heading, st.container(horizontal=True, vertical_alignment="center"):
     st.title(escape(group), anchor=False, width="content")
     components.badge(BADGE_STYLES[status], note=group_list.STATUS_WINDOW)

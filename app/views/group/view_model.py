@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 import polars as pl
@@ -18,7 +18,7 @@ from app.data.history import TIME
 from app.style.format import clock, clock_after, count, duration, listing
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.group_list import NOT_NOW
-from app.ui.incident_rows import labels_of
+from app.ui.incident_rows import alert_of, labels_of
 from app.ui.incidents import LOSES_DATA
 from app.ui.tables import NEVER, NONE
 from lake.schemas.bronze import IN_TOTALS
@@ -141,12 +141,15 @@ def lost_since(alerts: pl.DataFrame, group: str) -> tuple[datetime, bool] | None
         group: The group.
     """
     is_open = (pl.col("check") == LOSES_DATA) & (pl.col("state") != State.RESOLVED.value)
-    began = [
-        (row["since"], bool(row["since_at_least"]))
+    losing = [
+        alert_of(row)
         for row in alerts.filter(is_open, pl.col("since").is_not_null()).iter_rows(named=True)
         if labels_of(row).get("group") == group
     ]
-    return min(began, default=None)
+    if not losing:
+        return None
+    first = min(losing, key=lambda one: one.first_began_at)
+    return datetime.fromtimestamp(first.first_began_at, UTC), first.first_began_before
 
 
 def last_left_at(rebalances: pl.DataFrame, since: datetime, within: timedelta) -> datetime | None:

@@ -270,6 +270,15 @@ def test_the_deadline_of_an_alert_stays_while_that_of_its_group_is_unknown() -> 
     assert found["deadline_at"].to_list() == [NOW + timedelta(hours=2)]
 
 
+def test_an_alert_that_came_back_has_its_first_time_in_its_row() -> None:
+    frames = Frames(cluster="c", now=NOW.timestamp(), tables={})
+    back = alert(fired_at=1000.0, flaps=1, first_at=400.0, first_before=True)
+    new = alert(fingerprint="n", started_at=2000.0)
+    found = alert_rows([back, new], GROUP_STATUS.empty, READERS.empty, frames)
+    first = found.select(pl.col("first_since").dt.epoch("s"), "first_since_at_least").rows()
+    assert first == [(400, True), (None, None)]
+
+
 @pytest.mark.parametrize(
     ("redrives", "loss", "deadline"),
     [

@@ -49,3 +49,10 @@ def test_a_deadline_that_has_passed_since_it_was_known_is_not_said_to_come() -> 
     repeat = replace(NOTIFICATION, kind=NotificationKind.REPEAT, at=NOW + 4 * 3600)
     text = body(repeat, "http://dash")
     assert "\nDeadline: has passed, about 2027-01-15 11:10:00 UTC\n" in text
+
+
+def test_what_came_back_is_told_since_its_first_time() -> None:
+    back = replace(ALERT, fired_at=NOW - 60, flaps=1, first_at=NOW - 1800, first_before=True)
+    text = body(replace(NOTIFICATION, firing=(back,)), "http://dash")
+    began = "before 2027-01-15 07:30:00 UTC (30 min ago)"
+    assert f"\nSince: {began}, again since 2027-01-15 07:59:00 UTC\n" in text

@@ -93,6 +93,35 @@ def test_what_comes_back_is_a_new_alert_and_damped() -> None:
     assert seen[-1].state is State.FIRING, "the damped alert must be untrue for twice as long"
 
 
+def test_what_comes_back_knows_when_it_began_the_first_time() -> None:
+    once = [200.0] * 3 + [0.0] * 6
+    third = [200.0] * 3 + [0.0] * 12 + [200.0] * 3
+    seen = [alert for alert in run(once + third) if alert is not None]
+    first, pending, again, last = seen[0], seen[9], seen[11], seen[-1]
+    assert (first.first_at, first.has_come_back, first.first_began_at) == (None, False, 0.0)
+    assert (pending.first_at, pending.has_come_back) == (0.0, False), "it may never fire"
+    assert pending.first_began_at == pending.began_at == 135.0
+    assert (again.began_at, again.first_began_at) == (135.0, 0.0)
+    assert (last.flaps, last.first_began_at) == (2, 0.0), "the first of all times"
+
+
+def test_what_comes_back_may_have_begun_before_its_first_time() -> None:
+    long = replace(LAG, for_seconds=0.0, keep_firing_for_seconds=0.0)
+    seen: Alerts = {}
+    for at, value, before in ((0.0, 200, True), (15.0, 0, False), (30.0, 200, False)):
+        observation = replace(lag(value), began_before=before)
+        seen = advance(seen, evaluate((long,), [observation]), {}, at)
+    (again,) = seen.values()
+    assert (again.began_before, again.first_began_before) == (False, True)
+    forgotten = advance(
+        {again.fingerprint: replace(again, state=State.RESOLVED, resolved_at=40.0)},
+        evaluate((long,), [lag(200)]),
+        {},
+        40.0 + 3601.0,
+    )[again.fingerprint]
+    assert (forgotten.first_at, forgotten.flaps) == (None, 0), "more than an hour later"
+
+
 def test_two_instances_give_an_alert_the_same_identity() -> None:
     assert [a and a.id for a in run([200] * 3)] == [a and a.id for a in run([200] * 3)]
 

@@ -74,6 +74,8 @@ def test_rates_that_tell_a_direction(arrival: float, consumption: float, text: s
         pytest.param([9, 30, 10], "on 3 of 3 partitions, most on t-1", id="one stands out"),
         pytest.param([0, 0, 5], "on 3 of 3 partitions, most on t-2", id="one has all"),
         pytest.param([9, 11], "evenly on 2 of 3 partitions", id="some alike"),
+        pytest.param([329, 584], "on 2 of 3 partitions", id="some, not alike"),
+        pytest.param([9, 15, 11], "on all 3 partitions", id="all, not alike"),
         pytest.param([4], "on t-0, 1 of 3 partitions", id="one alone"),
     ],
 )

@@ -74,6 +74,17 @@ def test_a_begin_that_nobody_saw_is_noted() -> None:
     assert rows["began_before"].to_list() == [False, True]
 
 
+def test_what_came_back_goes_on_since_its_first_time() -> None:
+    back = alert(fired_at=1000.0, flaps=1, first_at=400.0, first_before=True)
+    rows = alert_rows(
+        [back, replace(back, state=State.RESOLVED, resolved_at=1900.0)],
+        datetime.fromtimestamp(2200.0, UTC),
+    )
+    assert rows["began_at"].dt.epoch("s").to_list() == [400, 1000]
+    assert rows["began_before"].to_list() == [True, False]
+    assert rows["lasts_seconds"].to_list() == [1800.0, 900.0]
+
+
 def test_what_is_pending_under_a_cause_is_pending_in_the_table() -> None:
     alerts = [alert(state=state, inhibited_by="c") for state in (State.PENDING, State.FIRING)]
     rows = alert_rows(alerts, datetime.fromtimestamp(2200.0, UTC))

@@ -116,6 +116,25 @@ def test_a_loss_that_came_back_is_one_from_its_first_time_on() -> None:
     assert (found.began_at.timestamp(), found.ended_at, found.seen) == (1000.0, None, 900)
 
 
+def test_the_open_alert_alone_knows_its_first_time(view: View) -> None:
+    """Lists of what is open do not read the times before."""
+    again = losing(started_at=2000.0, fired_at=2000.0, flaps=1, first_at=1000.0, first_before=True)
+    one = Incident(cause=again)
+    (found,) = losses_of(one)
+    assert (found.began_at.timestamp(), found.began_before) == (1000.0, True)
+    assert one.began_at == 1000.0
+    (row,) = items([one], replace(view, now=NOW))
+    assert row.when == "since before 00:16, again since 00:33"
+    chained = Incident(cause=again, earlier=(losing(resolved_at=1900.0, began_before=True),))
+    assert losses_of(chained) == losses_of(one), "pages that read them say the same"
+
+
+def test_the_losses_of_one_group_are_those_of_all_groups(view: View) -> None:
+    at, open_now = replace(view, now=NOW), [Incident(cause=losing()), Incident(cause=losing("h"))]
+    of_all = by_group(at, open_now)
+    assert by_group(at, open_now, only="h") == {"h": of_all["h"]}
+
+
 def test_the_value_of_a_group_that_loses_no_more_is_no_loss() -> None:
     (found,) = losses_of(Incident(cause=losing(status="CATCHING_UP", value=5e6)))
     assert found.seen == 0

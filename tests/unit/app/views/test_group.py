@@ -96,6 +96,7 @@ def test_messages_are_lost_since_the_alert_began_not_since_the_newest_loss() -> 
         return {
             **{"cluster": "c", "fingerprint": f"{check} {group}", "check": check},
             **{"labels": [{"key": "group", "value": group}], "since": at(second)},
+            **{"severity": "critical", "started_at": at(second), "last_true_at": START},
             **{"state": "firing", "since_at_least": False, "evaluated_at": START, **given},
         }
 
@@ -108,6 +109,8 @@ def test_messages_are_lost_since_the_alert_began_not_since_the_newest_loss() -> 
     others = alert("stopped", "g", -900), alert("losing_data", "h", -900)
     assert of(loses, *others) == (at(-600), False)
     assert of({**loses, "since_at_least": True}) == (at(-600), True)
+    back = {"fired_at": at(-600), "first_since": at(-2400), "first_since_at_least": True}
+    assert of({**loses, **back}) == (at(-2400), True), "it came back: since its first time"
     assert of(*others) is None
     assert of({**loses, "state": "resolved"}) is None
 

@@ -12,12 +12,14 @@ from lake.schemas.tables import RECOMMENDATIONS
 from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
 from scaling.advice.model import AdviceKind, AdviceSeverity, Recommendation
 from scaling.advisers.busiest_consumer import ALLOWED, BUSIEST
+from scaling.advisers.measured_size import size_advice
 from scaling.advisers.recommend import recommend_group
 from scaling.advisers.size_facts import inputs, size_facts, why_not_sized
 from scaling.facts.capacity import Capacity, CapacityStatus
 from scaling.facts.group_facts import Forecast, GroupFacts
 from scaling.keda.scalers import KedaTrigger
-from scaling.sizing.decide import DecisionHistory
+from scaling.sizing.decide import Decision, DecisionHistory
+from scaling.sizing.size import size
 from scaling.sizing.stability import Stability
 from tests.unit.alerting.status.scenarios import constant, window
 from tests.unit.scaling.advisers.advising import advice_on, facts, kinds, six
@@ -107,6 +109,25 @@ def test_the_next_peak_is_prepared_for() -> None:
     assert advice.consequence == "The group may fall behind at the expected peak of 900/s."
     figures = {one.name: one.value for one in advice.evidence}
     assert (figures[BUSIEST], figures[ALLOWED]) == pytest.approx((450.0, 0.95 * 250.0))
+
+
+def test_the_upper_end_of_a_forecast_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    group = of(2, 50.0, 50.0, 250.0)
+    asked = inputs(group)
+    assert asked is not None
+    more = replace(asked, soon=asked.soon * 3)
+    needed = size(more)
+    found = Decision(
+        inputs=more,
+        group_size=needed,
+        consumers=needed.consumers,
+        reason="",
+        history=DecisionHistory(),
+    )
+    monkeypatch.setattr("scaling.advisers.measured_size.decide", lambda *_: found)
+    advice, _ = size_advice(group, DecisionHistory())
+    assert advice is not None and advice.limiting_factor == "forecast"
+    assert "300/s arrive (forecast: up to 900/s): the busiest of 2 would get 450/s" in advice.reason
 
 
 def test_what_one_consumer_may_get_is_said_where_the_mean_capacity_would_be_enough() -> None:
