@@ -15,6 +15,7 @@ from app.data.context import View
 from app.style.format import clock, count, escape, listing, thin
 from app.ui import components
 from app.ui.alert_list import moment
+from app.ui.symptoms import each_once
 from config.visible import visible
 
 DURATIONS = {
@@ -27,7 +28,11 @@ DURATIONS = {
 }
 
 
+FORM = "do"
+"""The parameter of an incident's address that opens one of its forms."""
+ACKNOWLEDGE, SILENCE = "acknowledge", "silence"
 _ACKNOWLEDGE, _SILENCE = "acknowledge-is-open", "silence-is-open"
+_OPENED_BY = {ACKNOWLEDGE: _ACKNOWLEDGE, SILENCE: _SILENCE}
 _ACKNOWLEDGED = "acknowledged-is-open"
 _SENT = "acknowledgement-is-sent"
 _NAME = "name-that-was-said"
@@ -49,6 +54,9 @@ def popovers(
         heeded: Which somebody has, and who.
         firing: What fires: its labels are there to choose from for a silence.
     """
+    # Once: whoever closes the form would have it open again with the next refresh.
+    if (opens := _OPENED_BY.get(st.query_params.pop(FORM, ""))) is not None:
+        st.session_state[opens] = True
     if st.session_state.pop(_SENT, False):
         st.session_state[_ACKNOWLEDGE] = st.session_state[_ACKNOWLEDGED] = False
     if unheeded:
@@ -65,7 +73,9 @@ def popovers(
         ):
             for alert, one in heeded:
                 take_back(view, alert, one, is_named=len(heeded) > 1)
-    with st.popover("Silence", icon=":material/notifications_paused:", key=_SILENCE):
+    with st.popover(
+        "Silence", icon=":material/notifications_paused:", key=_SILENCE, on_change="rerun"
+    ):
         silence(view, firing, matchers_of(cause))
 
 
@@ -77,7 +87,7 @@ def acknowledge(view: View, alerts: Sequence[Alert]) -> None:
             chosen = st.selectbox(
                 "Alert",
                 alerts,
-                format_func=lambda alert: f"{alert.what} ({alert.id[:8]})",
+                format_func=lambda alert: visible(f"{alert.what} ({alert.rule})"),
                 # What is chosen stays so when others come and go.
                 key="alert-to-acknowledge",
             )
@@ -195,14 +205,14 @@ def silenced_by(matchers: Sequence[str], firing: Sequence[Alert]) -> str:
         parsed = [parse_matcher(text) for text in matchers]
     except ValueError as error:
         return str(error)
-    found = [alert.what for alert in firing if accept(parsed, alert)]
+    found = [alert.what for alert in each_once(one for one in firing if accept(parsed, one))]
     named = f": {listing(found)}" if found else ""
     return f"Silences {len(found)} of {number_firing(firing)} now{named}."
 
 
 def number_firing(firing: Sequence[Alert]) -> str:
-    """Return how many alerts fire: ``2 alerts that fire``."""
-    return count(len(firing), "alert that fires", "alerts that fire")
+    """Return how many alerts fire, as the page Alerts counts them: ``2 alerts that fire``."""
+    return count(len(each_once(firing)), "alert that fires", "alerts that fire")
 
 
 def matchers_of(alert: Alert) -> list[str]:

@@ -12,11 +12,12 @@ from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.phrases import or_before
+from app.data.alert_store import sees_labels
 from app.data.context import View
 from app.style.charts.timelines import MENDING
 from app.style.format import clock, clock_after, count, duration, thin
 from app.style.theme import BadgeStyle
-from app.ui import routes
+from app.ui import alert_forms, routes
 from app.ui.alert_list import (
     CATCHING_UP,
     RECOVERING,
@@ -126,6 +127,29 @@ def subject(labels: Mapping[str, str], page: str | None, what: str) -> Target:
 def story(alert_id: str, label: str) -> Target:
     """Return where the incident of an alert is told."""
     return Target(label=label, page=routes.INCIDENT, parameters={"alert": alert_id})
+
+
+def acts(one: Incident, view: View, *, is_looked_after: bool) -> list[Target]:
+    """Return links to the forms by which somebody acts on an incident, for those who may.
+
+    Args:
+        one: The incident.
+        view: The frame of the page.
+        is_looked_after: Whether somebody has acknowledged it.
+    """
+    cause = one.cause
+    open_now = cause if cause.state is not State.RESOLVED else one.lead
+    if one.ended_at is not None or not sees_labels(view.viewer, open_now.labels, operating=True):
+        return []
+    words = {} if is_looked_after else {alert_forms.ACKNOWLEDGE: "Acknowledge"}
+    return [
+        Target(
+            label=label,
+            page=routes.INCIDENT,
+            parameters={"alert": cause.id, alert_forms.FORM: form},
+        )
+        for form, label in (words | {alert_forms.SILENCE: "Silence"}).items()
+    ]
 
 
 def span(incident: Incident, view: View) -> str:
@@ -255,6 +279,7 @@ def items(
                 step=lead.step if goes_on else "",
                 link=target,
                 links=[story(cause.id, "incident")] if stored else [],
+                acts=acts(one, view, is_looked_after=by is not None) if stored else [],
                 more_label=symptoms,
                 more=(lines_now if goes_on else lines_in_all)(one),
             )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Container, Iterable
 from datetime import datetime, timedelta
 
-from alerting.rules.model import SEVERITIES
+from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.phrases import in_steps
 from app.ui.incidents import Incident, loses_first, losing
 
@@ -22,10 +22,12 @@ def in_order(
 ) -> list[Incident]:
     """Return what is open in the order of lists: what somebody is to act on first.
 
-    What recovers comes after all that fires, and what is pending last; among these the worst comes
-    first. Of what is as bad, that comes last which somebody looks after. Among its like comes first
-    a missing broker, after which one more fault may stop all; then what loses data or did in the
-    last minutes, then the nearest deadline, then what has none, and of these the newest.
+    Directly below what is to be acted on now stands what mends since it was, which everybody
+    watches, and then what will be if it lasts. Other things that recover come after all that fires,
+    and what else is pending last; among these the worst comes first. Of what is as bad, that comes
+    last which somebody looks after. Among its like comes first a missing broker, after which one
+    more fault may stop all; then what loses data or did in the last minutes, then the nearest
+    deadline, then what has none, and of these the newest.
 
     Args:
         found: The incidents.
@@ -40,7 +42,7 @@ def _urgency(
 ) -> tuple[int, int, bool, bool, int, float, float, str]:
     lead = one.lead
     return (
-        2 if one.is_pending else 1 if one.is_recovering else 0,
+        _place(one),
         SEVERITIES.index(one.weight),
         is_looked_after,
         lead.check != BROKER_MISSING,
@@ -48,6 +50,19 @@ def _urgency(
         -lead.began_at,
         lead.fingerprint,
     )
+
+
+def _place(one: Incident) -> int:
+    """Rank what there is to do: to act, to see it mend, to expect, to watch, or nothing."""
+    if one.mends_from_urgent:
+        return 1
+    if one.may_be_urgent:
+        return 2
+    if one.is_pending:
+        return 5
+    if one.is_recovering:
+        return 4
+    return 0 if one.weight is AlertSeverity.CRITICAL else 3
 
 
 def _loss(one: Incident, now: datetime) -> tuple[int, float]:

@@ -103,6 +103,18 @@ class Incident:
         )
 
     @property
+    def mends_from_urgent(self) -> bool:
+        """Whether it recovers or is catching up since it was to be acted on."""
+        fires = [one for one in (self.cause, *self.symptoms) if one.state is State.FIRING]
+        was_urgent = any(one.severity is AlertSeverity.CRITICAL for one in fires)
+        return was_urgent and (self.is_recovering or self.is_catching_up)
+
+    @property
+    def may_be_urgent(self) -> bool:
+        """Whether it is to be acted on as soon as it has lasted as long as its rule asks."""
+        return self.is_pending and self.cause.severity is AlertSeverity.CRITICAL
+
+    @property
     def weight(self) -> AlertSeverity:
         """How much it weighs now among others; what is catching up is at most to watch."""
         severity = self.lead.severity

@@ -86,13 +86,13 @@ def _certainty(one: Alert) -> int:
 def symptoms_now(one: Incident) -> str:
     """Say how many symptoms go on: ``5 symptoms, 2 pending``; nothing where none does.
 
-    Where none fires: ``2 symptoms pending``. Lists of the present have none that are over.
+    Where none fires: ``2 pending``, in a line. Lists of the present have none that are over.
     """
     found = counted(symptoms_of(one))
     if not found.now and not found.pending:
         return ""
     if not found.now:
-        return f"{count(found.pending, 'symptom')} pending"
+        return f"{found.pending} pending"
     pending = f", {found.pending} pending" if found.pending else ""
     return f"{count(found.now, 'symptom')}{pending}"
 

@@ -211,14 +211,20 @@ def test_the_search_leads_to_incidents_and_rules(open_page: Open, alarmed: Path)
 
 
 def test_an_alert_is_acknowledged(open_page: Open, alarmed: Path) -> None:
-    test = open_page(alarmed, "alerts")
-    choice = test.selectbox("alert-to-acknowledge")
-    assert choice.options[0].startswith(listed(test)[0]["what"]), "in the order of the list"
-    choice.select(next(one for one in choice.options if one.startswith("stock misses")))
+    name = "stock misses its objective"
+    (row,) = (row for row in listed(open_page(alarmed, "alerts")) if row["what"] == name)
+    assert [one["label"] for one in row["acts"]] == ["Acknowledge", "Silence"]
+    assert row["acts"][0]["href"].endswith(f"alert={row['id']}&do=acknowledge")
+    test = open_page(alarmed, "incident", alert=row["id"], do="acknowledge")
+    assert test.session_state["acknowledge-is-open"], "the link opens the form"
+    assert "do" not in test.query_params, "once: who closes it has it closed"
+    choices = [one for one in test.selectbox if one.key == "alert-to-acknowledge"]
+    assert not any(row["id"][:8] in each for one in choices for each in one.options)
     next(one for one in test.text_input if one.label == "Who looks after it").input("ana")
     test.button("FormSubmitter:acknowledge-Acknowledge").click().run()
     calm(test)
-    (stock,) = (row for row in listed(test) if row["what"] == "stock misses its objective")
+    (stock,) = (row for row in listed(open_page(alarmed, "alerts")) if row["what"] == name)
+    assert [one["label"] for one in stock["acts"]] == ["Silence"]
     assert stock["note"] == "ana looks after it"
     assert re.fullmatch(r"loses data (within|in) [\d.]+\u00a0(min|h|d)", stock["until"])
     (one,) = store_of(alarmed).acknowledgements().values()

@@ -18,6 +18,11 @@ const row = (item, isOpen, isLine) => {
   const aside = element("span", "aside quiet", item.more_label);
   aside.append(...item.links.map(link));
   const list = element("ul", "more quiet");
+  if (item.acts.length) {
+    const acts = element("li", "acts");
+    acts.append(...item.acts.map(link));
+    list.append(acts);
+  }
   list.append(...item.more.map((text) => element("li", "", text)));
   const badge = element("span", item.badge ? `badge ${item.badge.colour}` : "", item.badge?.label);
   const when = element("span", "when quiet", item.when);
@@ -87,7 +92,13 @@ export default function ({ data, parentElement }) {
     fold.firstChild.textContent = data.fold;
     wanted.splice(data.seen, 0, fold);
   }
-  if (data.lines) wanted.unshift(list.querySelector(".head") ?? headOf(data.heads));
+  if (data.lines) {
+    const said = JSON.stringify(data.heads);
+    const old = list.querySelector(".head");
+    const head = old?.said === said ? old : headOf(data.heads);
+    head.said = said;
+    wanted.unshift(head);
+  }
   const now = [...list.children];
   const stays = wanted.length === now.length && wanted.every((one, at) => now[at] === one);
   if (!stays) list.replaceChildren(...wanted);

@@ -50,6 +50,7 @@ class Item:
         is_far: Whether that is so far away that it weighs less.
         link: Where the subject leads; its label is ``what``.
         links: Further links.
+        acts: Links to what somebody may do about it, which are shown when the row is opened.
         more: Lines that are shown when the row is opened; ``more_label`` names them.
         is_chosen: Whether the page shows more of this row.
     """
@@ -65,6 +66,7 @@ class Item:
     step: str = ""
     link: Target | None = None
     links: Sequence[Target] = ()
+    acts: Sequence[Target] = ()
     more_label: str = ""
     more: Sequence[str] = ()
     is_chosen: bool = False
@@ -88,14 +90,20 @@ def draw(
         key: The list's name on the page.
         alt: What it lists, for those who do not see it.
         heads: What the columns are of rows that are lines which can be opened, where the window is
-            wide enough: what is so, the step, links, and until and since when.
+            wide enough: what is so, the step, links, and until and since when. Where no row has a
+            step there is no such column.
         folded: Further rows, which are seen once the viewer unfolds them.
         fold: The words that name these.
     """
     rows = [_as_data(item, view) for item in (*items, *folded)]
     seen = {"seen": len(items), "fold": fold if folded else ""}
-    columns = {"lines": bool(heads), "heads": list(heads)}
+    has_steps = any(item.step for item in (*items, *folded))
+    columns = {"lines": bool(heads), "heads": [*heads] if has_steps else _without_step(heads)}
     _component(key=key, data={"alt": alt, "items": rows, **columns, **seen})
+
+
+def _without_step(heads: Sequence[str]) -> list[str]:
+    return [*heads[:1], *heads[2:]]
 
 
 def _as_data(item: Item, view: View) -> dict[str, Any]:
@@ -111,6 +119,7 @@ def _as_data(item: Item, view: View) -> dict[str, Any]:
         "step": item.step,
         "link": None if item.link is None else as_link(item.link, view),
         "links": [as_link(one, view) for one in item.links],
+        "acts": [as_link(one, view) for one in item.acts],
         "more_label": item.more_label,
         "more": list(item.more),
         "is_chosen": item.is_chosen,

@@ -11,7 +11,6 @@ from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.columns import line_width, room_left
 from app.style.format import BRIEFLY, age, escape, thin
 from app.ui import (
-    alert_forms,
     alert_list,
     components,
     incident_list,
@@ -75,7 +74,7 @@ components.headline(
         + view_model.counts(
             open_now,
             len(found),
-            sum(one.id in silenced for one in open_now),
+            len(symptoms.each_once(one for one in firing if one.id in silenced)),
             alert_list.rules_sentence(service),
         )
     ),
@@ -163,27 +162,22 @@ columns = {
     "rule": Column("rule", width=170),
     "id": Column("id", help="python -m alerting ack ID acknowledges it.", width=90),
 }
-unheeded = view_model.to_acknowledge(found, firing, acknowledged, view.viewer)
-with st.container(gap="xsmall"):
-    if open_now:
-        with st.expander(f"As a table, symptoms included: {view_model.states(open_now)}"):
-            tables.show(
-                alert_list.alert_rows(
-                    alert_list.worst_first(open_now),
-                    view.now,
-                    acknowledged=acknowledged,
-                    silenced=silenced,
-                    causes=causes,
-                ),
-                columns,
-                view=view,
-                key="alerts-table",
-                alt="Alerts that fire or are pending, with severity, age, reason and next step",
-                noun="alerts",
-            )
-    if unheeded:
-        with st.expander("Acknowledge an alert: it is not repeated, and its end is notified"):
-            alert_forms.acknowledge(view, unheeded)
+if open_now:
+    with st.expander(f"As a table, symptoms included: {view_model.states(open_now)}"):
+        tables.show(
+            alert_list.alert_rows(
+                alert_list.worst_first(open_now),
+                view.now,
+                acknowledged=acknowledged,
+                silenced=silenced,
+                causes=causes,
+            ),
+            columns,
+            view=view,
+            key="alerts-table",
+            alt="Alerts that fire or are pending, with severity, age, reason and next step",
+            noun="alerts",
+        )
 
 with components.section(
     "History",

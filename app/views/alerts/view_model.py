@@ -6,9 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import AlertSeverity
-from app.data.alert_store import sees_labels
 from app.data.context import View
-from app.data.viewer import Viewer
 from app.style.format import count
 from app.ui.incident_list import numbers
 from app.ui.incidents import Incident
@@ -62,31 +60,6 @@ def elsewhere(found: Sequence[Incident], acknowledged: Container[str] = ()) -> s
         return ""
     said = numbers(found, acknowledged)
     return f"In other clusters: {said[0].lower()}{said[1:]}. "
-
-
-def to_acknowledge(
-    found: Sequence[Incident],
-    firing: Iterable[Alert],
-    acknowledged: Container[str],
-    viewer: Viewer,
-) -> list[Alert]:
-    """Return what fires, is notified and nobody looks after, in the order of the list.
-
-    Args:
-        found: The incidents, in order.
-        firing: What fires.
-        acknowledged: The ids of alerts that somebody looks after.
-        viewer: Who acknowledges: what they may not is left out.
-    """
-    places = {alert.id: place for place, one in enumerate(found) for alert in one.alerts}
-    known = [
-        alert
-        for alert in firing
-        if not alert.is_inhibited
-        and alert.id not in acknowledged
-        and sees_labels(viewer, alert.labels, operating=True)
-    ]
-    return sorted(known, key=lambda alert: places.get(alert.id, len(found)))
 
 
 def states(alerts: Sequence[Alert]) -> str:

@@ -74,7 +74,7 @@ if incident.ended_at is None:
     (incident,) = open_incidents.told(view, open_incidents.at_present(view, [incident]))
 at_present, incident = incident, view_model.as_it_was(incident)
 cause = incident.cause
-title = view_model.title(incident)
+title = view_model.title_now(at_present)
 components.tab_title(view, title, "Incident")
 began = moment(incident.began_at) or view.now
 ended = moment(incident.ended_at)

@@ -23,7 +23,7 @@ from app.ui import incidents
 from app.ui.alert_list import how_bad, moment, severity_style
 from app.ui.incident_list import timeline_rows, what_goes_on
 from app.ui.incident_order import BROKER_MISSING
-from app.ui.incidents import Incident, last_end, mended_at, turned_at
+from app.ui.incidents import Incident, is_mending, last_end, mended_at, turned_at
 from app.ui.loss_words import ahead
 from app.ui.symptoms import symptoms_in_all, symptoms_of
 from app.views.incident import lag, replication
@@ -216,6 +216,20 @@ def title(incident: Incident) -> str:
     return cause.what if cause.resolved_at is None else f"{cause.what} (over, lasted {lasted})"
 
 
+def title_now(incident: Incident) -> str:
+    """Return the title of an incident: of a group that mends what it does now, as lists say it.
+
+    Args:
+        incident: As it is at present.
+    """
+    cause = incident.cause
+    return (
+        cause.what
+        if is_mending(cause) and cause.resolved_at is None
+        else title(as_it_was(incident))
+    )
+
+
 def sentence(
     incident: Incident,
     now: datetime,
@@ -282,7 +296,7 @@ def markdown(
         "Rule": cause.rule,
     }
     lines = [
-        f"# {portable(thin(title(was)))}",
+        f"# {portable(thin(title_now(incident)))}",
         "",
         portable(f"{thin(told(incident)[0])} {lost}".rstrip()),
         "",

@@ -31,8 +31,9 @@ _WORDS = {
     RECOVERING: "recovering",
     PENDING: "pending",
 }
-LISTED, MOST = 4, 10
-"""Causes that are seen at once: so many at the least, and what is to be acted on up to so many."""
+LISTED, MENDING, MOST = 4, 3, 10
+"""Causes that are seen at once: so many at the least, so many at most of what mends since it was to
+be acted on, and so many in all at most."""
 
 
 def headline(
@@ -57,10 +58,23 @@ def headline(
 
 
 def shown(found: Sequence[Incident]) -> tuple[list[Incident], list[Incident]]:
-    """Return which causes are seen at once, and which are folded: never one to act on now."""
-    now = sum(1 for one in found if one.needs(AlertSeverity.CRITICAL))
-    seen = min(max(now, LISTED), MOST)
-    return list(found[:seen]), list(found[seen:])
+    """Return which causes are seen at once, and which are folded, in their order.
+
+    Seen is what is to be acted on now or was a moment ago, or will be if it lasts: else a group
+    would have no name while its row is pending.
+
+    Args:
+        found: What needs somebody, in order.
+    """
+    mends = [one for one in found if one.mends_from_urgent][MENDING:]
+    first = [one for one in found if one not in mends]
+    urgent = sum(
+        1
+        for one in first
+        if one.needs(AlertSeverity.CRITICAL) or one.mends_from_urgent or one.may_be_urgent
+    )
+    seen = first[: min(max(urgent, LISTED), MOST)]
+    return seen, [one for one in found if one not in seen]
 
 
 def folded(rest: Sequence[Incident], acknowledged: Container[str] = ()) -> str:

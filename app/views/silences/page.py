@@ -8,6 +8,7 @@ from app.data import alert_actions, alert_store
 from app.data.context import current
 from app.style.format import count, escape
 from app.ui import alert_forms, alert_list, components, tables
+from app.ui.symptoms import each_once
 from app.ui.tables import Column
 
 view = current()
@@ -26,7 +27,7 @@ except AlertingError as error:
 windows = rules.maintenance
 on = [one for one in silences if not one.problem and one.starts_at <= now < one.ends_at]
 # As the page Alerts counts: also by windows, and by silences that the viewer does not see.
-covered = [alert for alert in firing if store and store.is_quiet(alert, windows, now)]
+covered = each_once(alert for alert in firing if store and store.is_quiet(alert, windows, now))
 components.headline(
     f"{count(len(on), 'silence')} on" if on else "No silence is on",
     f"{len(covered)} of {alert_forms.number_firing(firing)} "
@@ -57,7 +58,8 @@ else:
 if not view.viewer.operates:
     st.caption("Your roles show silences; operators make and end them.")
 else:
-    with st.expander("New silence"):
+    # Where no silence is on, it is what the page is for.
+    with st.expander("New silence") if on else components.section("New silence"):
         proposed = alert_forms.what_fires(firing)
         alert_forms.silence(view, firing, proposed)
     if to_end := [one for one in silences if one.ends_at > now]:

@@ -161,4 +161,4 @@ def test_what_catches_up_is_urgent_where_it_loses_data_or_more_is_wrong() -> Non
     }
     watch = Incident(cause=alert("watch", 1990.0))
     listed = in_order([watch, found["mends"], found["stopped"]], NOW)
-    assert listed == [found["stopped"], watch, found["mends"]], "catching up is to watch"
+    assert listed == [found["stopped"], found["mends"], watch], "everybody watches what mends"

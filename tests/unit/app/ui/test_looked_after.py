@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,12 +10,14 @@ import polars as pl
 import pytest
 
 from alerting.rules.lifecycle import Alert, State
+from alerting.rules.matchers import Acknowledgement
 from alerting.rules.model import AlertSeverity
+from app.data.context import View
 from app.data.viewer import Viewer
-from app.ui.incident_list import needs, numbers
+from app.ui.incident_list import items, needs, numbers
 from app.ui.incident_order import in_order
 from app.ui.incidents import Incident, incidents
-from app.views.alerts.view_model import elsewhere, to_acknowledge
+from app.views.alerts.view_model import elsewhere
 from app.views.overview.view_model import cluster_rows, folded, shown
 from config.app import RoleSettings
 from config.parts import Selection
@@ -35,6 +38,7 @@ LOST = broken("archive loses data", 1000.0, check="losing_data")
 NEW = broken("new")
 WATCHED, MORE = (broken(name, severity=WARNING) for name in ("watched", "more"))
 NOTE = broken("note", severity=INFO)
+BY = Acknowledgement(alert=LOST.id, author="ana", comment="", at=1950.0)
 
 
 def listed(*given: Alert, acknowledged: frozenset[str] = frozenset()) -> list[Incident]:
@@ -111,20 +115,22 @@ def test_clusters_have_a_number_of_what_is_looked_after() -> None:
     assert found.select("act_now", "looked_after", "watch").rows() == [(1, 2, 1)]
 
 
-def test_what_is_chosen_to_acknowledge_is_in_the_order_of_the_list() -> None:
-    symptom = broken("symptom", inhibited_by=NEW.fingerprint)
-    firing = [WATCHED, symptom, NEW, LOST]
-    found = listed(*firing)
+def test_an_opened_row_leads_to_the_forms_that_the_viewer_may_use(view: View) -> None:
+    given = [WATCHED, NEW, LOST]
 
-    def offered(viewer: Viewer, *acknowledged: Alert) -> list[str]:
-        ids = {one.id for one in acknowledged}
-        return [one.what for one in to_acknowledge(found, firing, ids, viewer)]
+    def offered(viewer: Viewer) -> dict[str, list[str]]:
+        frame = replace(view, now=NOW, viewer=viewer)
+        rows = items(listed(*given), frame, acknowledged={LOST.id: BY})
+        assert all(each.parameters["alert"] == row.id for row in rows for each in row.acts)
+        return {row.what: [each.parameters["do"] for each in row.acts] for row in rows}
 
-    assert offered(Viewer()) == ["archive loses data", "new", "watched"]
-    assert offered(Viewer(), LOST) == ["new", "watched"]
-    role = RoleSettings(
-        name="team", values=["x"], operator=True, groups=Selection(include=["new", "symptom"])
-    )
-    assert offered(Viewer(name="n", roles=(role,))) == ["new"], "what others operate is not offered"
+    every = ["acknowledge", "silence"]
+    assert offered(Viewer()) == {
+        **{"new": every, "watched": every},
+        "archive loses data": ["silence"],
+    }
+    role = RoleSettings(name="team", values=["x"], operator=True, groups=Selection(include=["new"]))
+    none = {"watched": [], "archive loses data": []}
+    assert offered(Viewer(name="n", roles=(role,))) == {"new": every, **none}
     shows = role.model_copy(update={"operator": False})
-    assert offered(Viewer(name="n", roles=(shows,))) == []
+    assert offered(Viewer(name="n", roles=(shows,))) == {"new": [], **none}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from alerting.rules.lifecycle import Alert
+from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import AlertSeverity
 from app.ui.incident_order import in_order
 from app.ui.incidents import incidents
@@ -35,8 +35,25 @@ def test_a_missing_broker_comes_first_then_what_is_lost_now_then_the_nearest_dea
         broken("to watch", 1990.0, deadline=now + 60.0, severity=AlertSeverity.WARNING),
     ]
     assert [one.cause.what for one in in_order(incidents(given), NOW)] == [
-        *("broker, 17 h", "broker", "lost now", "1 h", "1.5 h", "newest", "a month", "to watch"),
-        "mends",
+        *("broker, 17 h", "broker", "lost now", "1 h", "1.5 h", "newest", "a month"),
+        *("mends", "to watch"),
+    ]
+
+
+def test_below_what_is_to_be_acted_on_stands_what_mends_since_and_then_what_will_be() -> None:
+    watch = AlertSeverity.WARNING
+    given = [
+        broken("to watch", 1900.0, severity=watch),
+        broken("watch recovers", 1900.0, severity=watch, recovering_since=1995.0),
+        broken("may be to watch", 1990.0, severity=watch, state=State.PENDING),
+        broken("will be urgent", 1990.0, state=State.PENDING),
+        broken("catches up", 1000.0, check="stopped", status="CATCHING_UP"),
+        broken("recovers", 1000.0, recovering_since=1995.0),
+        broken("now", 1900.0),
+    ]
+    assert [one.cause.what for one in in_order(incidents(given), NOW)] == [
+        *("now", "recovers", "catches up", "will be urgent"),
+        *("to watch", "watch recovers", "may be to watch"),
     ]
 
 

@@ -41,7 +41,7 @@ def test_a_broker_that_is_back_is_told_as_that_and_needs_nobody(view: View) -> N
     late = alert("late", 1000.0)
     back = alert("Broker 2 is missing", 1860.0, recovering_since=1985.0, **given)
     found = in_order(map(in_past, incidents([back, late])), NOW)
-    row = items(found, replace(view, now=NOW))[-1]
+    row = items(found, replace(view, now=NOW))[0]
     assert row.badge is not None
     assert (row.badge.word, row.what) == ("recovering", "Broker 2 is back since 00:33")
     assert (row.why, row.step, row.until) == ("", "", "")

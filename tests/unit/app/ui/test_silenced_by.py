@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from alerting.rules.lifecycle import Alert
-from app.ui.alert_forms import matchers_of, silenced_by
+from app.ui.alert_forms import matchers_of, number_firing, silenced_by
 from tests.alert_of import alert
 
 
-def of_group(rule: str, group: str) -> Alert:
+def of_group(rule: str, group: str, check: str = "") -> Alert:
     labels = {"cluster": "c", "group": group}
-    return alert(fingerprint=f"{rule}-{group}", rule=rule, labels=labels, what=f"{group} stopped")
+    said = {"check": check or rule, "labels": labels, "what": f"{group} stopped"}
+    return alert(fingerprint=f"{rule}-{group}", rule=rule, **said)
 
 
 FIRING = [
@@ -38,6 +39,13 @@ FIRING = [
 )
 def test_matchers_say_what_they_would_silence(matchers: list[str], said: str) -> None:
     assert said in silenced_by(matchers, FIRING)
+
+
+def test_what_two_rules_say_of_one_thing_counts_once_as_on_alerts() -> None:
+    given = [*FIRING[:2], of_group("Another", "pay-a", check="GroupStopped")]
+    assert number_firing(given) == "2 alerts that fire"
+    said = silenced_by(["group=pay-a"], given)
+    assert said == "Silences 1 of 2 alerts that fire now: pay-a stopped."
 
 
 def test_one_alert_fires() -> None:

@@ -64,18 +64,18 @@ def test_those_that_never_fired_are_in_no_number_of_symptoms() -> None:
         pytest.param((NEVER,), "", "1 symptom, too short to alert", id="one never fired"),
         pytest.param(
             (PENDING,),
-            *("1 symptom pending", "1 symptom pending, none has alerted yet"),
+            *("1 pending", "1 symptom pending, none has alerted yet"),
             id="none has alerted yet",
         ),
         pytest.param(
             (PENDING, NEVER),
-            "1 symptom pending",
+            "1 pending",
             "1 symptom pending, none has alerted yet, and 1 too short to alert",
             id="one may fire, one did not",
         ),
         pytest.param(
             (OVER, PENDING),
-            "1 symptom pending",
+            "1 pending",
             "1 symptom in all, none of them now, and 1 pending",
             id="one is over, one may fire",
         ),

@@ -25,6 +25,7 @@ from app.views.incident.view_model import (
     range_of,
     sentence,
     title,
+    title_now,
     told,
     topics_of,
     unheeded,
@@ -196,3 +197,11 @@ def test_the_markdown_is_whole_and_takes_no_text_of_others_as_markup() -> None:
     # A bar in a text of others opens no cell.
     assert all(line.replace("\\|", "").count("|") == 6 for line in table)
     assert len(table) == 1 + 6 + 1 + 2 + 1 + 1
+
+
+def test_a_group_that_mends_is_titled_by_what_it_does_now() -> None:
+    mends = replace(MENDED, check="stopped", status="CATCHING_UP", state=State.FIRING)
+    mends = replace(mends, what="g is catching up", resolved_at=None)
+    assert title_now(Incident(cause=mends)) == "g is catching up"
+    over = replace(mends, state=State.RESOLVED, resolved_at=3600.0)
+    assert title_now(Incident(cause=over)).startswith("g stopped (over, lasted ")

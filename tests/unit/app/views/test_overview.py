@@ -77,7 +77,7 @@ def test_causes_come_first_with_their_symptoms_below_them(view: View) -> None:
         )
     )
     names = [one.cause.fingerprint for one in found]
-    assert names == ["loses", "cause", "new", "old", "watch", "orphan", "mends", "may fire"]
+    assert names == ["loses", "cause", "new", "old", "mends", "may fire", "watch", "orphan"]
     row = incident_list.items(found, at_start(view), stored=False)[1]
     assert row.link is not None
     assert (row.link.page, row.link.parameters["group"]) == ("group", "cause")
@@ -264,7 +264,11 @@ def test_nothing_to_act_on_is_folded_away() -> None:
     assert overview_view_model.folded(rest) == "2 more: 2 to act on now"
     unsure = [{**one, "state": "pending"} for one in many]
     _, rest = overview_view_model.shown(listed(alerts(*few, *unsure)))
-    assert overview_view_model.folded(rest) == "6 more: 6 pending"
+    assert overview_view_model.folded(rest) == "3 more: 3 to watch", "a row before it fires"
+    mended = [{**one, "recovering_since": START} for one in many]
+    seen, rest = overview_view_model.shown(listed(alerts(*few, *mended)))
+    assert [one.is_recovering for one in seen] == [True, True, True, False]
+    assert overview_view_model.folded(rest) == "6 more: 2 to watch, 4 recovering"
 
 
 def test_the_sentence_of_the_overview() -> None:
