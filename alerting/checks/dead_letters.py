@@ -37,8 +37,8 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
     if frames.newest(DEAD_LETTERS).is_empty():
         return
     ratios, seconds = _ratios(frames), _ratio_seconds(frames)
-    # A rate a minute is of the last minute, unless it is said.
-    window = "" if seconds == _RATIO_SECONDS else f" over {duration(seconds)}"
+    # Pages show the mean of five minutes: the time of these numbers is said.
+    window = f", over {duration(seconds)}"
     for row in dead_letter_rows(frames.rows(DEAD_LETTERS), TOPICS.empty).iter_rows(named=True):
         base = f"what arrives in {row['origin'] or 'its origin'}"
         mostly = ""

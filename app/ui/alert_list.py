@@ -160,8 +160,10 @@ def _worse_than_last(alert: Alert) -> str:
     if worst is None or worst.detail == alert.detail:
         return ""
     # While a group reads what waited, what failed of it is divided by what arrives now.
-    old = ", old messages that failed included" if alert.check == DEAD_LETTERS_ARRIVE else ""
-    return f"worst{old}: {without_one_more_loss(worst.detail)}"
+    said = without_one_more_loss(worst.detail)
+    if alert.check != DEAD_LETTERS_ARRIVE:
+        return f"worst: {said}"
+    return f"worst (old messages included): {said}"
 
 
 def moment(at: float | None) -> datetime | None:

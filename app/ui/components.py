@@ -347,9 +347,10 @@ def chosen(kind: str, names: pl.Series, list_page: str, missing: str) -> tuple[s
     title = "Consumer group" if kind == "group" else "Topic"
     tab_title(current(), *([] if name is None else [name]), title)
     if name is not None:
-        with heading:
+        close = heading.container(gap="xxsmall")
+        with close:
             routes.link(list_page, every, icon=":material/arrow_back:")
-        return name, heading
+        return name, close
     with heading:
         headline(f"This {kind} is not known" if asked else f"Which {kind}?")
     if asked:

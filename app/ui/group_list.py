@@ -51,7 +51,7 @@ def sentence(groups: pl.DataFrame) -> tuple[str, str]:
     if said:
         title = f"Of {count(total, 'group')}: {', '.join(said)}"
     else:
-        title = f"All {total} groups keep up" if total > 1 else "The group keeps up"
+        title = _all_keep_up(groups)
     lag = groups["lag"].drop_nulls()
     parts = [_waiting(lag) or "How much waits is unknown"]
     if lag.len() and (without := unread(groups)):
@@ -62,6 +62,21 @@ def sentence(groups: pl.DataFrame) -> tuple[str, str]:
     if unknown:
         parts.append(f"unknown: {listing(unknown)}")
     return title, "; ".join(parts) + "."
+
+
+def _all_keep_up(groups: pl.DataFrame) -> str:
+    """Say that no group has trouble, and how many are later than they should be even so."""
+    total = groups.height
+    later = int(groups["reason"].str.starts_with(BEYOND_OBJECTIVE).sum())
+    if total == 1:
+        return "The group keeps up" + (", later than its objective" if later else "")
+    if not later:
+        return f"All {total} groups keep up"
+    return f"{total} groups keep up, {later} of them later than {_its(later)} objective"
+
+
+def _its(number: int) -> str:
+    return "its" if number == 1 else "their"
 
 
 def unread(groups: pl.DataFrame) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
 
 import polars as pl
 
@@ -10,12 +12,13 @@ from alerting.checks.retention_deadline import DeadlineState
 from alerting.current.topics import replication
 from alerting.inputs.facts import slowest_first
 from alerting.status.model import Status
-from app.style.format import count, exact, listing, rate, size
-from app.style.theme import BadgeStyle
+from app.style.format import brief_time_left, count, exact, listing, rate, size
+from app.style.theme import Badge, BadgeStyle
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.group_list import trends
 from app.ui.tables import DASH, NEVER
 from lake.replication import with_replication
+from scaling.advisers.retention import ACT_WITHIN_SECONDS
 
 WINDOW = "Messages a second, the mean of the last five minutes."
 """What the present rates of a topic are."""
@@ -86,6 +89,23 @@ def losses(readers: pl.DataFrame) -> str:
     deleted = f"{listing(topics)} {'deletes' if len(topics) == 1 else 'delete'}"
     reads = "reads" if len(groups) == 1 else "read"
     return f"{deleted} messages before {listing(groups)} {reads} them"
+
+
+def reaches_unread(readers: pl.DataFrame, now: datetime) -> tuple[str, Badge | Literal["off"]]:
+    """Say how soon retention deletes a message that a group has not read, and its colour.
+
+    Args:
+        readers: Rows of ``readers`` of one topic.
+        now: The present.
+    """
+    if not _lost(readers).is_empty():
+        return "deletes unread", "red"
+    first = readers["data_loss_at"].min()
+    if not isinstance(first, datetime):
+        return "by age", "off"
+    left = (first - now).total_seconds()
+    is_near = left <= ACT_WITHIN_SECONDS
+    return f"unread: in {brief_time_left(left)}", "red" if is_near else "off"
 
 
 def losing_first(topics: pl.DataFrame, readers: pl.DataFrame) -> pl.DataFrame:

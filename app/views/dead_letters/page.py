@@ -83,12 +83,14 @@ tables.show(
             "of its origin",
             "share",
             width=90,
-            help="Arrivals against those of its origin in the same five minutes.",
+            help="Arrivals against those of its origin in the same five minutes. Alerts count the "
+            "last minute, and say so.",
         ),
         "mostly": Column(
-            "mostly (newest sample)",
-            help="The most frequent exception in the headers that were sampled last, and its share "
-            "of the records that name one. Why, below, counts what arrived in the chosen range.",
+            "mostly (last 5 min)",
+            help="The most frequent exception in the headers of what arrived, as alerts say it, "
+            "and its share of the records that name one; of the newest sample where nothing "
+            "arrived. Why, below, counts what arrived in the chosen range.",
             width=mostly_width,
         ),
         "left_seconds": Column(

@@ -96,7 +96,8 @@ def table_rows(
 def with_reasons(rows: pl.DataFrame, recent: pl.DataFrame) -> pl.DataFrame:
     """Add ``mostly``: the most frequent exception in the headers of a topic, and its share.
 
-    Not every poll's sample names one: the newest of the last minutes that does so counts.
+    It is what alerts say. Where they have none, since nothing arrived, the newest sample of the
+    last minutes that names one counts.
 
     Args:
         rows: Rows of ``dead_letter_rows``.
@@ -111,8 +112,12 @@ def with_reasons(rows: pl.DataFrame, recent: pl.DataFrame) -> pl.DataFrame:
     )
     found = {(source, name): reasons for source, name, reasons in named.iter_rows()}
     said = [
-        _mostly(found.get((source, name)), sampled)
-        for source, name, sampled in rows.select(*key, "sampled_records").iter_rows()
+        _in_short(top, part)
+        if top is not None and part is not None
+        else _mostly(found.get((source, name)), sampled)
+        for source, name, sampled, top, part in rows.select(
+            *key, "sampled_records", "top_reason", "top_share"
+        ).iter_rows()
     ]
     return rows.with_columns(pl.Series("mostly", said, dtype=pl.String))
 
@@ -120,8 +125,12 @@ def with_reasons(rows: pl.DataFrame, recent: pl.DataFrame) -> pl.DataFrame:
 def _mostly(sample: list[dict[str, Any]] | None, sampled: int | None) -> str | None:
     reasons = reason_rows(pl.DataFrame(schema=_BY_EXCEPTION), sample)
     for reason, part in reasons.select("reason", "share").head(1).iter_rows():
-        return str(reason) if reasons.height == 1 else f"{reason}, {share(part)}"
+        return _in_short(reason, part)
     return "none named" if sampled else None
+
+
+def _in_short(reason: str, part: float) -> str:
+    return reason if part == 1 else f"{reason}, {share(part)}"
 
 
 def _left_seconds(now: datetime) -> pl.Expr:

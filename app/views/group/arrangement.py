@@ -1,4 +1,4 @@
-"""Where the charts of a group stand: beside its advice, in pairs, and over the whole width."""
+"""Where the charts of a group stand: beside its advice, and over the whole width."""
 
 from __future__ import annotations
 
@@ -22,21 +22,19 @@ class Arrangement:
 
     left: Sequence[Part]  # below the time lag, beside the advice
     right: Sequence[Part] = ()  # below the advice
-    pairs: Sequence[tuple[Part, Part]] = ()  # rows of two below both
-    whole: Sequence[Part] = ()  # rows of one below these
+    whole: Sequence[Part] = ()  # rows of one below both
 
 
-BALANCED = Arrangement(
-    left=(Part.LAG,), right=(Part.EXPECTED,), pairs=((Part.FLOW, Part.PARTITIONS),)
-)
+_BELOW = (Part.LAG, Part.FLOW, Part.PARTITIONS)
+"""All that is of the same time stands below each other: moments are compared by eye."""
+
+BALANCED = Arrangement(left=_BELOW, right=(Part.EXPECTED,))
 """The one for a card of advice that says to keep all as it is, and for phones."""
 
 _ARRANGEMENTS = (
     BALANCED,
-    Arrangement(left=(Part.LAG, Part.FLOW), right=(Part.EXPECTED,), whole=(Part.PARTITIONS,)),
-    Arrangement(left=(Part.LAG, Part.FLOW), pairs=((Part.PARTITIONS, Part.EXPECTED),)),
-    Arrangement(left=(Part.LAG, Part.FLOW, Part.PARTITIONS), whole=(Part.EXPECTED,)),
-    Arrangement(left=(Part.LAG, Part.FLOW, Part.PARTITIONS, Part.EXPECTED)),
+    Arrangement(left=_BELOW, whole=(Part.EXPECTED,)),
+    Arrangement(left=(*_BELOW, Part.EXPECTED)),
 )
 _CHART, _EXPECTED, _HEATMAP, _HEADING = 245, 300, 110, 40
 """Pixels of a chart with its title, of a heatmap without its rows, and of the advice's title."""
@@ -61,6 +59,6 @@ def arranged(advice_pixels: int, partitions: int) -> Arrangement:
     def empty(one: Arrangement) -> int:
         left = _CHART + sum(high[part] for part in one.left)
         right = _HEADING + advice_pixels + sum(high[part] for part in one.right)
-        return abs(left - right) + sum(abs(high[a] - high[b]) for a, b in one.pairs)
+        return abs(left - right)
 
     return min(_ARRANGEMENTS, key=empty)

@@ -69,6 +69,7 @@ row = found.with_columns(
 with heading, st.container(horizontal=True, vertical_alignment="center"):
     st.title(escape(group), anchor=False, width="content")
     components.badge(BADGE_STYLES[status], note=group_list.STATUS_WINDOW)
+    asks_why = st.toggle("Why this status", key="group-why")
 
 began, is_before = row["since"], row["since_at_least"]
 if status is Status.LOSING_DATA:
@@ -109,6 +110,35 @@ with components.guarded():
         if is_known:
             routes.link(routes.CONNECT, "Kafka Connect", icon=":material/cable:")
 open_alerts.draw(view, "group", group)
+# The history is read for it, so that it is worked out only where somebody asks.
+if asks_why:
+    with components.guarded():
+        why = explained(
+            view.lake,
+            view.cluster,
+            group,
+            row["evaluated_at"].timestamp(),
+            objective_seconds=objective,
+        )
+        if why is None or why.partition is None:
+            st.caption("No samples of the last ten minutes explain it.")
+        else:
+            st.markdown(f"{escape(why.decides)}: {escape(thin(why.partition.reason))}")
+            tables.show(
+                view_model.feature_rows(why.features),
+                {
+                    "of": Column("of"),
+                    "name": Column("measured"),
+                    "value": Column("value"),
+                    "compared": Column("compared with"),
+                },
+                view=view,
+                key="group-why-features",
+                alt="What was measured of the partition that decides, of the group, and what each "
+                "value is compared with",
+                noun="measurements",
+            )
+
 samples = offsets = GROUP_OFFSETS.empty
 with components.guarded():
     samples = view_model.evaluated(queries.recent_of(view, GROUP_OFFSETS, "group", group), row)
@@ -187,35 +217,6 @@ if row["arrival_per_second"] is None or row["consumption_per_second"] is None:
         )
     )
 
-# The history is read for it, so that it is worked out only where somebody asks.
-if st.toggle("Why this status", key="group-why"):
-    with components.guarded():
-        why = explained(
-            view.lake,
-            view.cluster,
-            group,
-            row["evaluated_at"].timestamp(),
-            objective_seconds=objective,
-        )
-        if why is None or why.partition is None:
-            st.caption("No samples of the last ten minutes explain it.")
-        else:
-            st.markdown(f"{escape(why.decides)}: {escape(thin(why.partition.reason))}")
-            tables.show(
-                view_model.feature_rows(why.features),
-                {
-                    "of": Column("of"),
-                    "name": Column("measured"),
-                    "value": Column("value"),
-                    "compared": Column("compared with"),
-                },
-                view=view,
-                key="group-why-features",
-                alt="What was measured of the partition that decides, of the group, and what each "
-                "value is compared with",
-                noun="measurements",
-            )
-
 # On a phone columns lie below each other: what next comes before charts there.
 sides = st.columns([3, 2], gap="medium")
 left_side, right_side = reversed(sides) if view.is_phone else sides
@@ -267,11 +268,6 @@ with components.guarded():
     with right_side:
         for part in parts.right:
             charts.draw(part)
-    for pair in parts.pairs:
-        beside = [st.container()] * 2 if view.is_phone else st.columns([3, 2], gap="medium")
-        for side, part in zip(beside, pair, strict=True):
-            with side:
-                charts.draw(part)
     for part in parts.whole:
         charts.draw(part)
 

@@ -204,7 +204,12 @@ with components.section(
                 view_model.job_rows(jobs, late, view.now), jobs, by="job", at="started_at"
             ),
             {
-                "job": Column("job", width=150),
+                "does": Column(
+                    "job",
+                    width=180,
+                    help="In the commands of spark_metrics, in this order: "
+                    + ", ".join(jobs["job"].unique().sort()),
+                ),
                 "label": Column(
                     "state",
                     "status",
@@ -216,8 +221,8 @@ with components.section(
                     "due",
                     "time",
                     unknown=DASH,
-                    help="When the next hour has ended: derived works once for each. The others "
-                    "go on all the time.",
+                    help="When the next hour has ended: forecasts and advice are worked out once "
+                    "for each. The others go on all the time.",
                 ),
                 "took_seconds": Column("took", "duration"),
                 "delay_seconds": Column(
@@ -225,7 +230,7 @@ with components.section(
                     "duration",
                     unknown=DASH,
                     help="Age of the newest sample in the history then; of late history, now. Of "
-                    "derived, how long it is overdue.",
+                    "what is worked out hourly, how long it is overdue.",
                 ),
                 "rows_read": Column("samples read", "count"),
                 "late_rows": Column("too late", "count", help="They wait for a backfill."),
@@ -238,6 +243,7 @@ with components.section(
             key="health-jobs",
             alt="Background jobs with state, last run and delay",
             noun="jobs",
+            in_file={"job": Column("name")},
         )
 
 with components.section(

@@ -58,6 +58,12 @@ BADGE_STYLES: dict[str, BadgeStyle] = {
 
 _HISTORY, _HOURLY, _BEHIND = "history", "derived", "behind"
 """The jobs that write history and what is derived from it, and their state while they are late."""
+_JOB_WORDS = {
+    _HISTORY: "history by the minute",
+    _HOURLY: "forecasts and advice, hourly",
+    "maintenance": "clean-up of old files",
+}
+"""What the jobs do, for those who do not know their names."""
 _HISTORY_TAKES = timedelta(minutes=15)
 """After an hour ended: until the history has all of it, and what is derived from it is written."""
 
@@ -353,6 +359,7 @@ def job_rows(jobs: pl.DataFrame, late: timedelta | None, now: datetime) -> pl.Da
             failed.sum().alias("failures"),
         )
         .with_columns(
+            pl.col("job").replace(_JOB_WORDS).alias("does"),
             pl.when(is_hourly).then(pl.col("finished_at") - delay + hour).alias("due_at"),
             ((pl.col("finished_at") - pl.col("started_at")).dt.total_milliseconds() / 1000).alias(
                 "took_seconds"

@@ -161,7 +161,7 @@ columns, same = view_model.told_apart(
             "share",
             width=70,
             help="How much of the time a message would be taken at once; below 100 %, more or "
-            "faster consumers help.",
+            "faster consumers help. A dash where there is no consumer.",
         ),
         "unacknowledged": Column(
             "unacked", "count", width=68, help="Messages that a consumer holds."

@@ -203,6 +203,11 @@ def table_rows(rows: pl.DataFrame, now: datetime, alerts: pl.DataFrame) -> pl.Da
             .then(None)
             .otherwise(targets)
             .alias("goes_to"),
+            # RabbitMQ says 0 where nobody consumes: there is no capacity then.
+            pl.when(pl.col("consumers") == 0)
+            .then(NONE)
+            .otherwise("consumer_capacity")
+            .alias("consumer_capacity"),
             # A stream has no backlog, so that none is missing.
             *(
                 pl.when(_IS_STREAM).then(int(NONE)).otherwise(pl.col(name)).alias(name)

@@ -88,6 +88,7 @@ if found["unknown_reason"]:
 st.markdown(escape(thin(sentence)))
 open_alerts.draw(view, "topic", topic, readers=readers["group"].to_list())
 
+unread_left, left_colour = topic_list.reaches_unread(readers, view.now)
 usual = seasons.season(view, "topic", topic, "arrival_per_second")
 with st.grid(6, min_column_width=124, gap="small"):
     written, colour = seasons.delta(seasons.usual(usual, view.now), arriving, "in all partitions")
@@ -114,8 +115,10 @@ with st.grid(6, min_column_width=124, gap="small"):
     components.tile(
         "Retention",
         "no limit" if retention == NEVER else duration(retention),
-        delta="by age",
-        help_text="Messages are deleted after this time, whether they were read or not.",
+        delta=unread_left,
+        colour=left_colour,
+        help_text="Messages are deleted after this time, whether they were read or not: below is "
+        "how soon that reaches one that a group has not read.",
     )
     components.tile(
         "Replicas",
@@ -224,12 +227,6 @@ with components.section("Groups that read it"):
             noun="groups",
         )
 
-with components.section("Advice"):
-    current_advice.draw(view, Subject.TOPIC, topic)
-
-with components.section("Expected to arrive", unit="messages a second", is_folded=view.is_phone):
-    forecast.draw(view, "topic", topic)
-
 with components.section("Partitions", is_folded=view.is_phone):
     tables.show(
         rows,
@@ -260,6 +257,12 @@ with components.section("Partitions", is_folded=view.is_phone):
         alt=f"Partitions of {topic} with leader, replicas, offsets and size",
         noun="partitions",
     )
+
+with components.section("Advice"):
+    current_advice.draw(view, Subject.TOPIC, topic)
+
+with components.section("Expected to arrive", unit="messages a second", is_folded=view.is_phone):
+    forecast.draw(view, "topic", topic)
 
 tiers = topic_list.tier_rows(rows)
 if not tiers.is_empty():

@@ -36,7 +36,7 @@ def test_what_share_fails_is_said_only_where_it_is_known(ratio: float | None, sa
     (seen,) = CHECKS["dead_letter_ratio"].observe(CheckInput(frames=frames, classify=classified))
     assert seen.value == (1.0 if ratio is None else ratio)
     assert seen.detail.startswith(said)
-    assert f"; {rate(1 / 15)}." in seen.detail, "of the same time"
+    assert f"; {rate(1 / 15)}, over 1 min." in seen.detail, "of the same time, which is said"
 
 
 def test_the_reason_is_that_of_most_of_what_was_sampled() -> None:

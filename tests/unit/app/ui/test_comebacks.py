@@ -96,4 +96,4 @@ def test_it_reads_as_one_story(view: View) -> None:
     assert at == [(1000, "cause"), (1600, "end"), (3000, "cause"), (3300, "end"), (6000, "cause")]
     (week,) = incident_part(over, START, NOW).rows.to_dicts()
     assert (week["began"].timestamp(), week["seconds"]) == (1000.0, 900.0)
-    assert week["detail"] == "at worst, old messages that failed included: Half fails."
+    assert week["detail"] == "at worst (old messages included): Half fails."

@@ -34,7 +34,10 @@ def letters(**given: Any) -> pl.DataFrame:
         "arrival_per_second": 0.0,
         "retention_seconds": DAY,
     }
-    of_topics = {"arrival_per_second": pl.Float64(), "retention_seconds": pl.Float64()}
+    of_topics = {
+        **{"arrival_per_second": pl.Float64(), "retention_seconds": pl.Float64()},
+        **{"top_reason": pl.String(), "top_share": pl.Float64()},
+    }
     return pl.DataFrame([{**usual, **given}], schema={**DEAD_LETTERS.polars_schema, **of_topics})
 
 
@@ -328,6 +331,12 @@ def test_why_most_fail_is_said_with_its_share(
     )
     found = view_model.with_reasons(letters(sampled_records=sampled), recent)
     assert found["mostly"].to_list() == [said]
+
+
+def test_what_mostly_fails_is_what_alerts_say() -> None:
+    recent = letters(reasons=[{"key": "a.Newest", "value": 9}])
+    told = letters(sampled_records=9, top_reason="Often", top_share=0.7)
+    assert view_model.with_reasons(told, recent)["mostly"].to_list() == ["Often, 70\u202f%"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from app.views.group.arrangement import _ARRANGEMENTS, BALANCED, Part, arranged
 
-BELOW, PAIRED, WHOLE = "below the advice", "paired", "whole"
+BELOW, WHOLE = "below the advice", "whole"
 
 
 def place(advice_pixels: int, partitions: int, part: Part) -> str:
@@ -15,16 +15,16 @@ def place(advice_pixels: int, partitions: int, part: Part) -> str:
         return BELOW
     if part in found.whole:
         return WHOLE
-    return PAIRED if any(part in pair for pair in found.pairs) else "beside"
+    return "beside"
 
 
 @pytest.mark.parametrize(
     ("advice_pixels", "partitions", "left", "expected"),
     [
-        pytest.param(180, 6, 1, BELOW, id="a short card: the forecast below it"),
-        pytest.param(180, 24, 2, BELOW, id="a high heatmap has a row of its own"),
-        pytest.param(450, 6, 2, BELOW, id="a card with a change, too"),
-        pytest.param(700, 12, 2, PAIRED, id="two cards beside three charts"),
+        pytest.param(180, 6, 3, BELOW, id="a short card: the forecast below it"),
+        pytest.param(180, 24, 3, BELOW, id="a high heatmap, too"),
+        pytest.param(450, 6, 3, BELOW, id="a card with a change, too"),
+        pytest.param(700, 12, 3, BELOW, id="two cards beside three charts"),
         pytest.param(1000, 3, 3, WHOLE, id="two long cards beside all charts of the time"),
         pytest.param(1800, 3, 4, "beside", id="many cards beside all charts"),
     ],
@@ -39,8 +39,13 @@ def test_charts_stand_beside_advice_as_far_as_it_reaches(
 @pytest.mark.parametrize("one", _ARRANGEMENTS)
 def test_each_arrangement_has_every_chart_once(one: object) -> None:
     assert isinstance(one, type(BALANCED))
-    paired = [part for pair in one.pairs for part in pair]
-    assert sorted([*one.left, *one.right, *paired, *one.whole]) == sorted(Part)
+    assert sorted([*one.left, *one.right, *one.whole]) == sorted(Part)
+
+
+@pytest.mark.parametrize("one", _ARRANGEMENTS)
+def test_what_is_of_the_same_time_stands_below_each_other(one: object) -> None:
+    assert isinstance(one, type(BALANCED))
+    assert {Part.LAG, Part.FLOW, Part.PARTITIONS} <= set(one.left)
 
 
 def test_no_rows_are_arranged_as_few() -> None:

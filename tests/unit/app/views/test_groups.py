@@ -107,6 +107,12 @@ def test_the_headline_counts_what_the_badges_say() -> None:
     assert title == "Of 5 groups: 1 lost data, 2 falling behind, 1 catching up"
     assert group_list.sentence(found.head(1))[0] == "The group keeps up"
     assert group_list.sentence(pl.concat([found.head(1)] * 2))[0] == "All 2 groups keep up"
+    late = found.head(1).with_columns(
+        reason=pl.lit("Later than its objective of 1 min, but keeps up: 3 messages wait.")
+    )
+    both = pl.concat([found.head(1), late])
+    assert group_list.sentence(both)[0] == "2 groups keep up, 1 of them later than its objective"
+    assert group_list.sentence(late)[0] == "The group keeps up, later than its objective"
 
 
 def test_one_message_waits_for_one_consumer() -> None:

@@ -55,6 +55,14 @@ def test_the_state_of_a_background_job(status: str, label: str) -> None:
     assert found["label"].to_list() == [[label]]
 
 
+def test_jobs_are_called_by_what_they_do() -> None:
+    runs = pl.concat([job("history"), job("derived"), job("maintenance"), job("new")])
+    said = dict(view_model.job_rows(runs, None, at(2)).select("job", "does").iter_rows())
+    assert said["history"] == "history by the minute"
+    assert said["derived"] == "forecasts and advice, hourly"
+    assert said["new"] == "new", "of what has no words, its name"
+
+
 def job(name: str, status: str = "ok", **given: Any) -> pl.DataFrame:
     run = {"job": name, "status": status, "started_at": at(0), "finished_at": at(1), **given}
     return pl.DataFrame([run], schema=JOBS.polars_schema)

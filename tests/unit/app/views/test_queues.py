@@ -301,3 +301,13 @@ def test_a_column_of_zeros_is_noise_and_one_that_is_known_once_is_not() -> None:
     kept, same = queues_view_model.told_apart(table, columns, ())
     assert (list(kept), list(same)) == (["oldest"], ["unacked", "capacity"])
     assert queues_view_model.first_known(table, same).row(0) == (0, 0.0)
+
+
+def test_where_nobody_consumes_there_is_no_capacity() -> None:
+    """RabbitMQ says 0 there, which reads as if consumers were too slow."""
+    given = queues(
+        {"consumers": 0, "consumer_capacity": 0.0}, {"consumers": 2, "consumer_capacity": 0.5}
+    )
+    found = queues_view_model.table_rows(given, NOW, OPEN_ALERTS.empty)
+    said = dict(found.select("consumers", "consumer_capacity").iter_rows())
+    assert said == {0: NONE, 2: 0.5}

@@ -43,6 +43,18 @@ def test_topics_that_lose_messages_are_named_with_who_did_not_read_them() -> Non
     )
 
 
+def test_how_soon_retention_reaches_an_unread_message() -> None:
+    def said(*readers: dict[str, object]) -> tuple[str, str]:
+        return topic_list.reaches_unread(rows(READERS, *readers), at(0))
+
+    far = {"loss": "coming", "data_loss_at": at(18_000)}
+    assert said() == ("by age", "off")
+    assert said({"loss": "none"}) == ("by age", "off")
+    assert said(far) == ("unread: in 5 h", "off")
+    assert said(far, {"loss": "coming", "data_loss_at": at(3_600)}) == ("unread: in 1 h", "red")
+    assert said(far, {"loss": "lost"}) == ("deletes unread", "red")
+
+
 def test_topics_that_the_headline_names_come_first_and_say_so() -> None:
     in_sync, few = (topic_list.REPLICATION[one].label for one in ("in sync", "under-replicated"))
     topics = pl.DataFrame(
