@@ -141,7 +141,8 @@ def merge(
 
     Of samples only complete steps are returned, so that a figure changes once a step and not at
     each refresh. A course is there to tell the present: behind minutes each poll of it is a row
-    whose step ends at the poll; in longer steps the one that goes on is returned, too.
+    whose step ends at the poll; in longer steps the one that goes on is returned, too, and behind
+    hours and days the newest poll, as the last row: means of a longer step are not of it.
 
     Args:
         gold: Rows of a gold table at the range's grain; see ``observed``.
@@ -187,8 +188,13 @@ def merge(
         else:
             tail = after.filter(pl.col(TIME) >= _ended(past))
             past = pl.concat([past, in_steps(tail, keys, measures, 60).cast(past.schema)])
-    else:
-        newest = None
+    elif newest is not None:
+        goes_on = after.with_columns(
+            pl.lit(None).alias(one.name) for one in measures if not (one.worst or one.last)
+        ).select(past.columns)
+        goes_on = goes_on.cast(past.schema)
+        past = pl.concat([past, goes_on])
+        polls = goes_on.filter(pl.col(TIME) == newest)
     frame = pl.concat([in_steps(past, keys, measures, step), polls])
     frame = _over(frame, step, now, newest)
     until = generated_until(gold, chosen.grain.seconds)

@@ -20,6 +20,7 @@ from app.data.history import (
     CLUSTER,
     GROUP,
     PARTITION,
+    SHORT,
     TIME,
     TOPIC,
     ZOOM,
@@ -36,12 +37,10 @@ _MOST_SAMPLES = 100_000
 """Of more partitions and polls, history by the minute is read."""
 
 
-def at_risk(view: View, longest: timedelta = ZOOM) -> History | None:
+def at_risk(view: View) -> History | None:
     """Return how many partitions of the cluster were at risk; see ``app.data.history.AT_RISK``.
 
-    Args:
-        view: The frame of the page.
-        longest: Of a longer range there is none.
+    Of an hour at most: the marks of brokers stand to the second beside it.
 
     Raises:
         LakeError: A table cannot be read.
@@ -51,7 +50,7 @@ def at_risk(view: View, longest: timedelta = ZOOM) -> History | None:
     def read() -> pl.DataFrame:
         return recent_samples.at_risk(_samples(view, PARTITIONS))
 
-    return _course(view, partitions, read, (), AT_RISK, longest)
+    return _course(view, partitions, read, (), AT_RISK, SHORT)
 
 
 def of_cluster(view: View) -> History | None:

@@ -173,7 +173,10 @@ def headline(sentence: str, detail: str | None = None) -> None:
 def say_what_is_of_now(view: View) -> None:
     """Say below a headline of now that the chosen time, which is over, is that of other parts."""
     if view.range.end is not None and view.range.end < view.now:
-        st.caption("This and the rows are of now; charts and history are of the chosen time.")
+        st.markdown(
+            ":blue-badge[:material/schedule: Now] This, the tiles and the rows are of now; charts "
+            "and history are of the chosen time."
+        )
 
 
 def badge(badge_style: BadgeStyle, *, note: str = "") -> None:
@@ -231,6 +234,7 @@ def tile(
     *,
     delta: str | None = None,
     colour: Badge | Literal["off"] = "off",
+    value_colour: Badge | None = None,
     help_text: str | None = None,
 ) -> None:
     """Show a figure with its change.
@@ -240,11 +244,12 @@ def tile(
         value: The figure, written.
         delta: A clause below it.
         colour: The colour of the clause; ``off`` is grey.
+        value_colour: That of the figure, where it is itself what is to be seen.
         help_text: What the figure means, on hover.
     """
     st.metric(
         label,
-        value,
+        f":{value_colour}[{value}]" if value_colour else value,
         # A blank keeps the tiles of a row alike in height.
         delta=delta or "\u00a0",
         delta_color=colour,

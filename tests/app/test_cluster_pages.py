@@ -128,6 +128,17 @@ def test_overview_and_topics_say_the_same_of_what_arrives(open_page: Open, fille
     assert f", without {internal} in internal topics." in texts(topics)
 
 
+def test_the_number_out_of_sync_has_the_colour_of_it_and_lag_grows_from_one_start(
+    open_page: Open, filled: Path
+) -> None:
+    tiles = []
+    for chosen in ("1h", "7d"):
+        test = open_page(filled, range=chosen)
+        assert metric(test, "Out of sync").startswith(":orange[")
+        tiles.append(next(one.delta for one in test.metric if one.label == "Lag"))
+    assert tiles[0] == tiles[1], "tiles are of the present, whatever range is chosen"
+
+
 def test_few_topics_are_lines_and_the_others_a_sum(open_page: Open, filled: Path) -> None:
     drawn = names(open_page(filled, "topics"), "topics-arriving")
     assert len(drawn) == 6 and drawn[-1].startswith("others (")

@@ -157,7 +157,7 @@ def test_a_fixed_range_stands_in_its_button_and_no_other_is_chosen(
     assert popover() == "From – to"  # noqa: RUF001
 
 
-@pytest.mark.parametrize("page", ["overview", "alerts"])
+@pytest.mark.parametrize("page", ["overview", "groups", "topics", "brokers", "health", "alerts"])
 @pytest.mark.parametrize(
     ("hours", "is_said"), [pytest.param((3, 2), True, id="over"), pytest.param((1, -1), False)]
 )

@@ -39,7 +39,7 @@ def test_marks_are_placed_in_the_browser_by_the_rule_of_the_server(watched: Watc
                 ChartEvent(
                     at=start + timedelta(minutes=seeded.uniform(-5, 65)),
                     text=f"broker {number} is {'x' * seeded.randint(1, 40)}",
-                    kind=seeded.choice(["act", "main", "quiet", "quiet"]),
+                    kind=seeded.choice(["act", "fired", "main", "quiet", "quiet"]),
                 )
                 for number in range(seeded.randint(1, 20))
             )

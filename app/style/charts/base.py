@@ -46,8 +46,8 @@ class ChartEvent:
     at: datetime
     text: str
     detail: str = ""  # said on hover
-    # ``act`` in red, others in grey; a label names ``act`` first, then ``main``.
-    kind: Literal["act", "main", "quiet"] = "quiet"
+    # ``act`` and ``fired`` in red, others in grey; a label names them in this order.
+    kind: Literal["act", "fired", "main", "quiet"] = "quiet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,9 @@ _LABEL_LENGTH = 40
 """A longer text is told on hover alone: cut, it would lack what it says."""
 _NEAR_PIXELS = 60
 """Marks without words that are nearer to each other are one, and say how many they are."""
-_NAMED_FIRST = ("act", "main", "quiet")
+_NAMED_FIRST = ("act", "fired", "main", "quiet")
+"""What happened to a broker before what fired for it, as it explains that."""
+_RED = ("act", "fired")
 _IS = re.compile(r"(^| )is ")
 """``broker 2 missing`` says what ``broker 2 is missing`` does."""
 _HOVER_LENGTH, _HOVER_PIECES = 110, 3
@@ -67,8 +69,10 @@ def marks(axis: Axis) -> list[Mark]:
     """Return the marks of the axis' events in order of time: none covers another or the edge.
 
     Those whose signs would cover each other are one, and so are those near each other that have no
-    room for words. What is worst has words first, over the signs of what is less, then all that
-    have room for theirs. Words are whole or not there.
+    room for words. What is worst has words first, of these the newest, over the signs of what is
+    less, then all that have room for theirs. Words are whole or not there. They stand to the left
+    where they can: there they fit already when the newest mark has no room to its right, and move
+    on with it.
     """
     shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
     found: list[Mark] = []
@@ -82,7 +86,7 @@ def marks(axis: Axis) -> list[Mark]:
 
 def _named(found: list[Mark], axis: Axis) -> list[Mark]:
     """Return marks with words where there is room for them."""
-    for mark in sorted(found, key=lambda one: _rank(one.first)):
+    for mark in sorted(reversed(found), key=lambda one: _rank(one.first)):
         if mark in found and not mark.text:  # the words of another may stand over it
             found = _with_words(found, mark, axis)
     return found
@@ -141,12 +145,12 @@ def _word(event: ChartEvent) -> str:
 
 
 def _beside(mark: Mark, text: str) -> tuple[Mark, Mark]:
-    """Return a mark with its words to the right of its sign, and to the left."""
+    """Return a mark with its words to the left of its sign, and to the right."""
     pixels = _GAP_PIXELS + text_pixels(text, font=_FONT_PIXELS)
     start, end = mark.span
     return (
-        replace(mark, text=text, span=(start, end + pixels)),
         replace(mark, text=text, span=(start - pixels, end), is_left=True),
+        replace(mark, text=text, span=(start, end + pixels)),
     )
 
 
@@ -257,7 +261,7 @@ def _rank(event: ChartEvent) -> int:
 
 
 def _colour(event: ChartEvent, palette: Palette) -> str:
-    return palette.act if event.kind == "act" else palette.quiet
+    return palette.act if event.kind in _RED else palette.quiet
 
 
 def _hover(together: Sequence[ChartEvent], axis: Axis) -> str:

@@ -1,7 +1,7 @@
 // The marks of a chart for the part of its axis that is seen. The server places them for the whole
 // one: app/style/charts/marks.py has the same rule, and a test compares the two.
 const SIGN = "▼";
-const [SIGN_PIXELS, GAP_PIXELS, NEAR_PIXELS, HOVER_LINES, QUIET] = [12, 6, 60, 8, 2];
+const [SIGN_PIXELS, GAP_PIXELS, NEAR_PIXELS, HOVER_LINES, QUIET] = [12, 6, 60, 8, 3];
 
 const markOf = (events, axis) => {
   const first = events.reduce((best, one) => (one.rank < best.rank ? one : best));
@@ -21,8 +21,8 @@ const withWords = (found, mark, axis) => {
   for (const text of textsOf(mark)) {
     const pixels = GAP_PIXELS + axis.width(text);
     const beside = [
-      { ...mark, text, to: mark.to + pixels },
       { ...mark, text, from: mark.from - pixels, isLeft: true },
+      { ...mark, text, to: mark.to + pixels },
     ];
     const free = beside
       .filter((words) => words.from >= 0 && words.to <= axis.pixels)
@@ -44,7 +44,7 @@ const withWords = (found, mark, axis) => {
 
 const named = (marks, axis) => {
   let found = marks;
-  for (const mark of [...marks].sort((a, b) => a.first.rank - b.first.rank))
+  for (const mark of [...marks].reverse().sort((a, b) => a.first.rank - b.first.rank))
     if (found.includes(mark) && !mark.text) found = withWords(found, mark, axis);
   return found;
 };

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 import streamlit as st
 
 from app.style.charts.base import ChartEvent
 from app.ui.changes.events import Event, Sort
 
+_LIST_PIXELS = 200
+"""One kind a line, with a box to check: see ``components.css``."""
 _MAIN = (Sort.BROKERS, Sort.ALERTS)
 """What marks name before the rest: on the page of a group or topic alerts are its own."""
 
@@ -24,6 +27,7 @@ def choose(events: Iterable[Event]) -> tuple[ChartEvent, ...]:
             key="marks",
             bind="query-params",
             persist_state="session",
+            width=_LIST_PIXELS,
         )
     return chart_events(one for one in events if one.sort.value in chosen)
 
@@ -35,7 +39,13 @@ def chart_events(events: Iterable[Event]) -> tuple[ChartEvent, ...]:
             at=one.at,
             text=one.what,
             detail=one.detail,
-            kind="act" if one.is_loss else "main" if one.sort in _MAIN else "quiet",
+            kind=_kind(one),
         )
         for one in events
     )
+
+
+def _kind(event: Event) -> Literal["act", "fired", "main", "quiet"]:
+    if event.is_loss:
+        return "fired" if event.sort is Sort.ALERTS else "act"
+    return "main" if event.sort in _MAIN else "quiet"

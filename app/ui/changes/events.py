@@ -262,7 +262,8 @@ def _members(before: int | None, after: int | None) -> str:
 def of_alerts(alerts: Iterable[Alert], name: str) -> list[Event]:
     """Return when alerts about something began, by what they fired for.
 
-    The name of the thing is left out of their words.
+    The name of the thing is left out of their words. What may have begun before it was watched is
+    no event of the moment at which watching began.
     """
     return [
         Event(
@@ -273,6 +274,7 @@ def of_alerts(alerts: Iterable[Alert], name: str) -> list[Event]:
             is_loss=one.severity is AlertSeverity.CRITICAL,
         )
         for one in map(as_it_was, alerts)
+        if not one.began_before
     ]
 
 

@@ -32,6 +32,7 @@ if not lacking.is_empty():
 clauses = leadership.clauses(lacking, back, view.zone, view.now)
 said = view_model.sentence(cluster, brokers, up, leadership=clauses)
 components.headline(*map(escape, said))
+components.say_what_is_of_now(view)
 
 with components.guarded():
     if brokers.is_empty():

@@ -60,6 +60,7 @@ sources: dict[str, Source] = {}
 with components.guarded():
     sources = dead_letter_sources.of_cluster(view)
 components.headline(*map(escape, headline.sentence(rows, sources)))
+components.say_what_is_of_now(view)
 
 redrive_width = columns.word_width(table["redrive_group"], least=98, most=130)
 name_width = columns.word_width(table["name"], least=110, most=158)

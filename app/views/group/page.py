@@ -102,6 +102,7 @@ if row["data_loss_at"] is not None and row["data_loss_at"] - view.now <= DEADLIN
     retention = f" Retention reaches {escape(where)} **{left}**."
 means = view_model.of_window(row)
 st.markdown(f"{escape(thin(row['reason'] or ''))}{since}{retention}{means}")
+components.say_what_is_of_now(view)
 with components.guarded():
     watched = queries.recent(view, CONNECTORS) if view.settings.connect else CONNECTORS.empty
     if (connector := view_model.of_connector(group, watched)) is not None:

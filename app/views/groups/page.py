@@ -35,6 +35,7 @@ if known.is_empty():
 
 title, detail = group_list.sentence(known)
 components.headline(title, escape(detail))
+components.say_what_is_of_now(view)
 for broken in unreadable:
     components.show_broken(broken)
 partitions = GROUP_PARTITION_STATUS.empty

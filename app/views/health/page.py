@@ -56,6 +56,7 @@ elif collections is not None:
     components.headline(
         *map(escape, view_model.sentence(sections, view.now, view.interval_seconds, late, unknown))
     )
+    components.say_what_is_of_now(view)
     shown = view_model.with_last_failure(
         view_model.table_rows(sections, view.now, view.interval_seconds),
         collections,

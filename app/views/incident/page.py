@@ -152,7 +152,7 @@ at_risk = None
 with components.guarded():
     if replication.takes_replicas(cause):
         now_too = present.rows(place, CLUSTER_STATUS) if ended is None else None
-        at_risk = sampled.at_risk(chosen, SHORT) or history_queries.cluster_history(chosen)
+        at_risk = sampled.at_risk(chosen) or history_queries.cluster_history(chosen)
 if at_risk is not None:
     with components.section(
         "Partitions at risk", help_text=f"Of the whole cluster. {partition_risk.HELP}"

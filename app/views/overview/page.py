@@ -11,6 +11,7 @@ from alerting.rules.matchers import Acknowledgement
 from app.data import alert_store, history_queries, others, peaks, present, sampled
 from app.data.context import current
 from app.data.history import CLUSTER, History
+from app.data.time_range import DEFAULT_RANGE, RANGES
 from app.style.charts.base import plot_height
 from app.style.charts.lines import Ghost, Line, columns_chart, series_chart
 from app.style.format import count, duration, escape, exact, per_minute, rate, short, thin
@@ -139,11 +140,11 @@ with components.guarded():
 if not cluster.is_empty():
     now = cluster.row(0, named=True)
     # All tiles are of the present, whatever range the charts are of.
-    grown = (
-        view_model.growth(whole.measured, "lag", now["lag"], now["evaluated_at"])
-        if view.range.end is None
-        else "now"
-    )
+    of_hour = replace(view, range=RANGES[DEFAULT_RANGE])
+    grown = None
+    with components.guarded():
+        course = history_queries.cluster_history(of_hour).measured
+        grown = view_model.growth(course, "lag", now["lag"], now["evaluated_at"])
     with st.grid(6, min_column_width=124, gap="small"):
         slowest = now["slowest_group"]
         slow = groups.filter(
@@ -180,7 +181,8 @@ if not cluster.is_empty():
             "Out of sync",
             exact(now["under_replicated"]),
             delta=f"{exact(offline)} offline" if offline else f"{exact(below)} below min ISR",
-            colour="red" if below or offline else "orange" if now["under_replicated"] else "off",
+            colour="red" if below or offline else "off",
+            value_colour="orange" if now["under_replicated"] else None,
             help_text="Partitions with fewer in-sync replicas (ISR) than replicas. Below "
             "min.insync.replicas producers with acks=all are refused; offline has no leader.",
         )

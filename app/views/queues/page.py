@@ -67,6 +67,7 @@ if rows.is_empty():
     st.stop()
 
 components.headline(*map(escape, view_model.sentence(rows)))
+components.say_what_is_of_now(view)
 read_at = rows["observed_at"].max()
 read_seconds = (view.now - read_at).total_seconds() if isinstance(read_at, datetime) else None
 colour = components.age_colour(read_seconds, interval)

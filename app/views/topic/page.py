@@ -86,6 +86,7 @@ else:
 if found["unknown_reason"]:
     sentence += f" Not known: {found['unknown_reason']}."
 st.markdown(escape(thin(sentence)))
+components.say_what_is_of_now(view)
 open_alerts.draw(view, "topic", topic, readers=readers["group"].to_list())
 
 unread_left, left_colour = topic_list.reaches_unread(readers, view.now)

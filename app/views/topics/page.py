@@ -66,6 +66,7 @@ rows, external = (topic_list.losing_first(each, readers) for each in (rows, exte
 if lost := topic_list.losses(readers):
     title, detail = escape(lost), f"{title}. {detail}".rstrip()
 components.headline(title, detail or None)
+components.say_what_is_of_now(view)
 
 with components.filters(view):
     search, kinds, internal_too = st.columns([2, 3, 1.4], vertical_alignment="center")

@@ -164,7 +164,6 @@ def test_a_course_is_drawn_up_to_now_and_its_means_stay_unknown() -> None:
     sampled = ended(200, samples(s125=4))
     assert sampled.frame["lag"].to_list() == [1, 2, 4], "samples tell more"
     assert sampled.newest is None
-    assert ended(140, samples(), "7d").newest is None, "by the hour it would be no more to see"
     in_steps_of_minutes = merged(gold(1, 2), samples(), now=140, key="24h", course=course)
     assert in_steps_of_minutes.frame["lag"].to_list() == [8]
 
@@ -213,6 +212,18 @@ def test_what_rises_behind_the_last_minute_is_drawn_and_so_is_the_newest_poll() 
 
     assert lags(160, s122=2, s127=9, s132=1, s157=1) == [1, 2, 9, 1]
     assert lags(125, s122=1) == [1, 2, 1]
+
+
+@pytest.mark.parametrize(
+    "hours", [(10, 20), (10, 20, 30)], ids=["not yet", "the hour that goes on"]
+)
+def test_a_line_by_the_hour_ends_with_what_the_newest_poll_found(hours: tuple[int, ...]) -> None:
+    at = 2 * 3600 + 2400
+    course = samples(**{f"s{at - 5}": 90, f"s{at}": 70})
+    found = merged(gold(*hours, grain=3600), samples(), now=at + 2, key="7d", course=course)
+    assert found.frame["lag"].to_list() == [10, 20, 90, 70]
+    assert found.frame["time"].to_list()[-1] == found.newest == START + timedelta(seconds=at)
+    assert found.frame["arrival_per_second"].to_list()[-1] is None, "no poll is a mean of an hour"
 
 
 @pytest.mark.parametrize(

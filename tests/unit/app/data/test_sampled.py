@@ -11,7 +11,7 @@ import pytest
 from app.data import sampled
 from app.data.context import View
 from app.data.history import SHORT, fine_step
-from app.data.time_range import between
+from app.data.time_range import RANGES, between
 from lake.schemas.tables import GROUP_OFFSETS, PARTITIONS
 from tests.unit.app.views_of import NOW
 
@@ -67,6 +67,12 @@ def test_what_follows_stands_beside_its_cause_not_at_the_end_of_the_minute(short
     assert risk.frame["under_replicated"].max() == 2
     assert risk.frame["under_replicated"].to_list()[-1] == 0
     assert risk.frame["offline"].max() == 0
+
+
+def test_partitions_at_risk_are_drawn_of_samples_in_the_last_hour(short: View) -> None:
+    found = sampled.at_risk(replace(short, range=RANGES["1h"]))
+    assert found is not None
+    assert found.step_seconds == fine_step(short.interval_seconds)
 
 
 def test_of_a_long_time_of_no_samples_and_of_deleted_ones_there_is_none(short: View) -> None:

@@ -34,9 +34,9 @@ def said(found: Sequence[Mark]) -> list[str]:
 @pytest.mark.parametrize(
     ("pixels", "texts"),
     [
-        pytest.param(600, ["orders stopped", "payments stopped", "<leader moved"], id="room"),
-        pytest.param(300, ["orders stopped", "payments stopped", ""], id="a half of a window"),
-        pytest.param(200, ["", "payments stopped", ""], id="a phone"),
+        pytest.param(600, ["orders stopped", "<payments stopped", "<leader moved"], id="room"),
+        pytest.param(300, ["", "<payments stopped", "<leader moved"], id="a half of a window"),
+        pytest.param(200, ["", "", "<leader moved"], id="a phone"),
     ],
 )
 def test_a_mark_has_words_where_there_is_room(pixels: int, texts: list[str]) -> None:
@@ -81,6 +81,23 @@ def test_what_explains_a_fault_is_named_whatever_else_is_near(
     assert tuple(one for mark in found for one in mark.events) == events
 
 
+def test_a_broker_is_named_before_what_fired_for_it() -> None:
+    fired = ChartEvent(at=START + timedelta(minutes=29), text="orders is stopped", kind="fired")
+    (one,) = marked(AXIS, fired, event(29.5, "broker 2 is missing", is_act=True))
+    assert one.text == "broker 2 missing"
+
+
+def test_words_stay_on_their_side_while_the_axis_moves_on() -> None:
+    """Given a mark from the end of the axis to its begin, then its words change their side once."""
+    sides = []
+    for minute in range(60, -1, -1):
+        (one,) = marked(AXIS, event(minute, "broker 2 is missing", is_act=True))
+        assert one.text, "there is room at all times"
+        sides.append(one.is_left)
+    assert sides == sorted(sides, reverse=True)
+    assert sides.count(False) < 15, "not before the begin of the axis is near"
+
+
 def test_what_words_stand_over_keeps_its_line() -> None:
     made = plot(DARK, height=120)
     events = event(2, "stopped", is_act=True), event(6, "e"), event(58, "f")
@@ -100,7 +117,7 @@ def test_events_whose_signs_would_cover_each_other_are_one_mark() -> None:
 
 def test_what_is_marked_is_named_in_few_letters() -> None:
     missing, alert = event(5, "broker 2 is missing"), event(40, "Alert: billing is stalled")
-    assert said(marked(AXIS, missing, alert)) == ["broker 2 missing", "billing stalled"]
+    assert said(marked(AXIS, missing, alert)) == ["broker 2 missing", "<billing stalled"]
 
 
 @pytest.mark.parametrize("pixels", [220, 300, 700])
@@ -124,7 +141,7 @@ def test_events_of_the_axis_are_drawn_as_lines_and_told_on_hover() -> None:
     events = (event(20, "e", detail="<b>x</b>"), event(20.05, "lost", is_act=True), event(90))
     put_marks(made, replace(AXIS, events=events), DARK)
     (shape,), (note,) = made.shapes, made.notes
-    assert note["text"] == "▼ lost"
+    assert note["text"] == "lost ▼"
     assert note["font"]["color"] == shape["line"]["color"] == DARK.act
     assert note["x"] == shape["x0"]
     assert note["hovertext"].split("<br>") == ["08:20:00 e: &lt;b&gt;x&lt;/b&gt;", "08:20:03 lost"]
@@ -157,7 +174,7 @@ def test_marks_near_each_other_without_room_for_words_are_one_that_counts_them()
     events = tuple(event(20 + 5 * number, f"e{number}" * 9) for number in range(3))
     put_marks(made, replace(AXIS, events=events, pixels=200), DARK)
     (note,) = made.notes
-    assert note["text"] == "▼ 3 changes"
+    assert note["text"] == "3 changes ▼"
     assert all(one.text in note["hovertext"] for one in events)
     assert [shape["x0"].minute for shape in made.shapes] == [20, 25, 30], "each has its line"
 

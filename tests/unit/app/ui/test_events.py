@@ -352,6 +352,11 @@ def test_several_that_lose_something_are_a_loss() -> None:
     assert (found.what, found.detail, found.is_loss) == ("2 brokers are missing", "1, 2", True)
 
 
+def test_what_began_before_it_was_watched_is_no_event_of_that_moment() -> None:
+    began = [alert(fired_at=1000.0, began_before=is_before) for is_before in (True, False)]
+    assert len(events.of_alerts(began, "g")) == len(events.of_late_groups(began)) == 1
+
+
 def test_how_many_alerts_began_and_ended() -> None:
     def counted(*given: tuple[float | None, float | None]) -> str:
         alerts = [alert(fired_at=fired, resolved_at=ended) for fired, ended in given]
@@ -369,6 +374,7 @@ def test_a_mark_of_what_fired_is_named_before_a_rebalance() -> None:
         (mark,) = event_marks.chart_events([Event(at=START, sort=sort, what="x", **given)])
         return mark.kind
 
-    assert kind(Sort.ALERTS, is_loss=True) == "act"
+    assert kind(Sort.BROKERS, is_loss=True) == "act"
+    assert kind(Sort.ALERTS, is_loss=True) == "fired"
     assert kind(Sort.ALERTS) == kind(Sort.BROKERS) == "main"
     assert kind(Sort.REBALANCES) == "quiet"
