@@ -40,7 +40,7 @@ PAGES = {
     "topics": "8 topics receive",
     "brokers": "Broker 2 is missing",
     "dead_letters": "fail, in 2 of 2 topics",
-    "scaling": "Changes are advised on 7 groups and 1 topic: 5 to act on now",
+    "scaling": "Advice on 7 groups and 1 topic: 5 to act on now",
     "health": "2 of 7 sections not collected in full",
 }
 """Every page of the menu, and what its headline says of the filled lake."""

@@ -172,11 +172,11 @@ def summary(rows: pl.DataFrame) -> str:
     if changes.is_empty():
         title = "No change is advised"
     else:
-        title = f"Changes are advised on {_subjects(changes)}"
+        title = f"Advice on {_subjects(changes)}"
         parts = [
             *([f"{urgent} to act on now"] if urgent else []),
             *([f"{ahead} before the next peak"] if ahead else []),
-            *([f"{count(saved, 'consumer')} can be saved"] if saved else []),
+            *([f"{count(saved, 'consumer')} to save"] if saved else []),
         ]
         title += f": {', '.join(parts)}" if parts else ""
     if unknown:

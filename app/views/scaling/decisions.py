@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import polars as pl
 
 from alerting.status.model import Status
-from alerting.status.phrases import in_steps
 from app.style.format import clock, exact
 from app.ui import group_list, loss_words, routes
 from app.ui.advice import advice_cards
@@ -19,11 +17,14 @@ from app.ui.advice.overtaken import Known, Overtaken, is_folded
 from app.ui.browser.items import Item, Target
 from app.views.scaling import brief
 from scaling.advice.advice_table import from_row
-from scaling.advice.model import AdviceSeverity, Recommendation, Subject
+from scaling.advice.model import Recommendation, Subject
 from scaling.advice.stored_advice import IS_CHANGE
 
 PARAMETER = "advice"
 """The parameter of the address that names the chosen row."""
+
+HEADS = ("Advice", "Next step", "", "When")
+"""What the columns of the rows are; the advice is the step, so that none has one of its own."""
 
 LINKS = {
     Subject.GROUP: routes.GROUP,
@@ -123,30 +124,6 @@ def overtaken(
     return older, pl.int_range(rows.height, eager=True).is_in(void)
 
 
-def soonest_first(
-    rows: pl.DataFrame, deadlines: Mapping[str, datetime | None], now: datetime
-) -> pl.DataFrame:
-    """Return rows in their order, the urgent ones by when messages are deleted: now comes first.
-
-    Args:
-        rows: Rows of ``recommendations``, the most urgent first.
-        deadlines: When messages of each group are deleted.
-        now: The present.
-    """
-
-    def key(row: Mapping[str, Any]) -> tuple[bool, float]:
-        at = deadlines.get(row["subject"]) if row["subject_kind"] == Subject.GROUP else None
-        left = math.inf if at is None else (at - now).total_seconds()
-        # As it is written: rows do not change places with each poll.
-        return left >= 1, in_steps(left) if at is not None else left
-
-    is_urgent = pl.col("severity") == AdviceSeverity.ACT_NOW
-    urgent = rows.filter(is_urgent)
-    order = [key(row) for row in urgent.iter_rows(named=True)]
-    by_deadline = sorted(range(len(order)), key=order.__getitem__)
-    return pl.concat([urgent[by_deadline], rows.filter(is_urgent.not_())])
-
-
 def items(
     rows: pl.DataFrame,
     deadlines: Mapping[str, datetime | None],
@@ -201,10 +178,9 @@ def items(
                 is_far=group in lost or loss_words.is_far(deadline, now),
                 link=_card_of(advice_cards.headline(advice, newer), names[0]),
                 links=[
-                    _card_of(_further(one, advice), name)
+                    _card_of(f"also: {_further(one, advice)}", name)
                     for one, name in zip(further, names[1:], strict=True)
                 ],
-                more_label="Also advised:" if further else "",
                 more=[
                     f"{_further(one, advice)}: {_why(one, older.get(name), now_there)}"
                     for one, name in zip(further, names[1:], strict=True)

@@ -10,13 +10,13 @@ import streamlit as st
 from app.data import present
 from app.data.context import current
 from app.style.format import clock, count, escape, thin
-from app.ui import components
+from app.ui import components, present_incidents
 from app.ui.advice import advice_cards, advice_facts, advice_history, current_advice
 from app.ui.advice.listed_under import UNDER, with_place
 from app.ui.advice.overtaken import Known
 from app.ui.browser import items
 from app.ui.frame import empty_states, status_bar
-from app.views.scaling import brief, decisions, view_model, what_if
+from app.views.scaling import brief, decisions, order, view_model, what_if
 from lake.errors import LakeError
 from lake.schemas.current import GROUP_STATUS
 from scaling.advice.advice_table import from_row
@@ -40,20 +40,23 @@ polled_at = status_bar.newest_poll_at(view)
 is_stale = polled_at is not None and empty_states.is_stale(view, polled_at)
 deadlines: dict[str, datetime | None] = {}
 lost: dict[str, str] = {}
+losing: set[str] = set()
+places: dict[tuple[str, str], int] = {}
 figures: dict[str, brief.Figures] = {}
 every_given = pl.concat([found, given.withdrawn])
 known = Known()
 try:
     groups_now = present.rows(view, GROUP_STATUS)
     deadlines, figures = decisions.deadlines_of(groups_now), brief.figures_of(groups_now)
-    lost = decisions.lost_lately(groups_now, view.now)
+    lost, losing = decisions.lost_lately(groups_now, view.now), order.losers(groups_now, view.now)
+    places = order.places(present_incidents.here(view))
     known = current_advice.known(view, every_given)
 except LakeError as unread:
     errors.setdefault(str(unread).partition(":")[0], unread)
 older, every_void = decisions.overtaken(every_given, known, zone=view.zone, now=view.now)
 is_void = every_void.head(found.height)
 standing = found.filter(~is_void)
-changes = decisions.soonest_first(standing.filter(IS_CHANGE), deadlines, view.now)
+changes = order.in_order(standing.filter(IS_CHANGE), places, deadlines, view.now, losing)
 kept = standing.filter(pl.col("kind") == AdviceKind.KEEP)
 unknown = standing.filter(pl.col("severity") == AdviceSeverity.UNKNOWN)
 overtaken = found.filter(is_void)
@@ -98,7 +101,7 @@ def draw(
         measured_at=given.as_of,
         withdrawn=gone,
     )
-    items.draw(rows, view=view, key=key, alt=alt)
+    items.draw(rows, view=view, key=key, alt=alt, heads=decisions.HEADS)
     if subjects.height > len(rows):
         st.caption(f"{len(rows)} of {subjects.height} subjects, the most urgent first")
 

@@ -62,8 +62,8 @@ def test_the_same_advice_on_a_group_and_on_its_topic_is_one_row(
     found = decisions.items(advice, {}, picked=None, now=NOW, zone=UTC)
     assert sorted(one.what for one in found) == sorted(rows)
     said = advice_cards.summary(advice)
-    assert said.startswith("Changes are advised on 1 group: 1") == (len(rows) == 1)
+    assert said.startswith("Advice on 1 group: 1") == (len(rows) == 1)
     if len(rows) == 1:
         assert [link.label for link in found[0].links] == [
-            f"{advice_cards.WORDS[given[0].kind]} (topic {topic})"
+            f"also: {advice_cards.WORDS[given[0].kind]} (topic {topic})"
         ]

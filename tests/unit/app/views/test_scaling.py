@@ -46,9 +46,7 @@ def test_the_rows_on_a_group_have_its_deadline_from_one_source_and_once() -> Non
         AdviceKind.ADD_CONSUMERS,
     }
     assert [one.until for one in found] == ["loses data in 12 min"]
-    assert advice_cards.summary(rows) == ("Changes are advised on 1 group: 1 to act on now"), (
-        "one row"
-    )
+    assert advice_cards.summary(rows) == ("Advice on 1 group: 1 to act on now"), "one row"
     # What advice says is kept with it, and would stand beside another number.
     first = group_deadline(late)
     assert first is not None
@@ -118,35 +116,6 @@ def test_a_group_that_loses_data_has_no_deadline_to_come() -> None:
     assert (row.until, row.is_far) == ("lost data 6 min ago", True)
 
 
-def test_the_urgent_rows_are_in_the_order_of_their_deadlines() -> None:
-    def urgent(group: str, severity: AdviceSeverity = AdviceSeverity.ACT_NOW) -> Recommendation:
-        return Recommendation(
-            kind=AdviceKind.START_CONSUMERS,
-            cluster="east",
-            subject=group,
-            severity=severity,
-            confidence=Confidence.HIGH,
-            reason="Nobody consumes.",
-        )
-
-    names = ["none", "hours", "minutes sooner", "also none", "lost", "lost longer"]
-    advice = [*map(urgent, names), urgent("watched", AdviceSeverity.WATCH)]
-    rows = recommendation_frame(recommendation_rows(advice, at=NOW))
-    deadlines = {
-        "hours": NOW + timedelta(hours=6, minutes=8),
-        "minutes sooner": NOW + timedelta(hours=6, minutes=4),
-        "lost": NOW - timedelta(minutes=1),
-        "lost longer": decisions.LOST,
-        "watched": NOW,
-        "also none": None,
-    }
-    found = decisions.soonest_first(rows, deadlines, NOW)
-    assert found["subject"].to_list() == [
-        *("lost", "lost longer", "hours", "minutes sooner", "none", "also none", "watched")
-    ]
-    assert decisions.soonest_first(rows.clear(), deadlines, NOW).is_empty()
-
-
 def test_a_subject_has_one_row_and_its_further_advice_is_counted_there() -> None:
     late = facts(
         six(arrival=constant(100.0), capacity=constant(60.0), backlog=60_000, warm_up=0.0),
@@ -158,13 +127,12 @@ def test_a_subject_has_one_row_and_its_further_advice_is_counted_there() -> None
     rows = pl.concat([rows.filter(pl.col("subject") == name) for name in (late.group, "another")])
     picked = decisions.row_id(rows.row(1, named=True))
     found = decisions.items(rows, {}, picked=picked, now=NOW, zone=UTC)
-    assert [(one.what, one.more_label) for one in found] == [
-        (late.group, "Also advised:"),
-        ("another", ""),
-    ]
+    assert [one.what for one in found] == [late.group, "another"]
     first, other = found
     assert [link.parameters["advice"] for link in first.links] == [picked]
-    assert first.more == [f"{first.links[0].label}: {brief.why(advice[1])}"]
+    change = advice_cards.change(advice[1])
+    assert first.links[0].label == f"also: {change}"
+    assert first.more == [f"{change}: {brief.why(advice[1])}"]
     assert (first.is_chosen, other.is_chosen, other.links) == (True, False, [])
 
 
