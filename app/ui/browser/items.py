@@ -50,7 +50,7 @@ class Item:
         is_far: Whether that is so far away that it weighs less.
         link: Where the subject leads; its label is ``what``.
         links: Further links.
-        acts: Links to what somebody may do about it, which are shown when the row is opened.
+        acts: Links to what somebody may do about it or look at, shown when the row is opened.
         more: Lines that are shown when the row is opened; ``more_label`` names them.
         is_chosen: Whether the page shows more of this row.
     """

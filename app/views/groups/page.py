@@ -7,7 +7,7 @@ from app.data import history_queries, present
 from app.data.context import current
 from app.data.history import GROUP, evenly
 from app.style.columns import line_width, room_left
-from app.style.format import BRIEFLY, count, duration, escape
+from app.style.format import BRIEFLY, clock, count, duration, escape
 from app.ui import components, group_list, losses, present_incidents, routes, tables
 from app.ui.advice import current_advice
 from app.ui.group_badges import BADGE_STYLES
@@ -140,7 +140,12 @@ decides = {
         "time",
         unknown=tables.DASH,
         help=f"Since when the group has this status. {BRIEFLY}",
-        width=106,  # of another day, too
+        width=line_width(
+            # Of another day it has the date.
+            [f"≤ {clock(at, view.zone, now=view.now)}" for at in shown["since"].drop_nulls()],
+            least=66,
+            most=106,
+        ),
         at_least="since_at_least",
     ),
     "time_lag_seconds": Column(
@@ -175,8 +180,7 @@ figures = {
 # All of it has room in a window of 1,440 pixels; who is late, how late, why and what next also in
 # one of 1,280, where a table has 860.
 left = room_left(column.width for column in (decides | figures).values())
-why_width = line_width(shown["reason"], least=left * 3 // 5, most=left * 3 // 4)
-advice_width = line_width(shown["advice"], least=96, most=left - why_width)
+advice_width = line_width(shown["advice"], least=96, most=left * 2 // 5)
 columns = {
     **decides,
     "reason": Column("why", width=left - advice_width),

@@ -54,7 +54,7 @@ def with_links(item: Item, one: Incident, rows: pl.DataFrame, view: View) -> Ite
     link = None if item.link is not None and item.link.page == routes.QUEUES else item.link
     place = f"in {view.place(one.cause.labels['cluster'])}"
     note = ", ".join(said for said in item.note.split(", ") if said != place)  # the page says it
-    return replace(item, link=link, links=[*item.links, *links, rule], note=note)
+    return replace(item, link=link, acts=[*item.acts, *links, rule], note=note)
 
 
 def dead_letter_links(row: Mapping[str, Any]) -> list[Target]:
@@ -94,7 +94,7 @@ def without_alert(
             what=what.format(row["queue"]),
             why=why,
             step=step,
-            links=dead_letter_links(row),
+            acts=dead_letter_links(row),
         )
         found.append((order, item))
     return [item for _, item in sorted(found, key=lambda one: one[0])]

@@ -126,6 +126,7 @@ with components.guarded():
         items.draw(
             listed,
             view=view,
+            heads=incident_list.HEADS,
             key="queues-needs",
             alt="What is wrong with queues, and what to do about it, the worst first",
         )
@@ -184,10 +185,6 @@ columns, same = view_model.told_apart(
             "again", "rate", help=f"Delivered once more. {view_model.RATES}"
         ),
         "vhost": Column("virtual host"),
-        "message_ttl_seconds": Column("expires after", "duration", unknown=tables.DASH),
-        "delivery_limit": Column("delivery limit", "count", unknown=tables.DASH),
-        "type": Column("type"),
-        "policy": Column("policy", unknown=tables.DASH),
         "state": Column("state"),
         "node": Column("node"),
         "unknown_reason": Column("why unknown", unknown=tables.DASH),
@@ -201,7 +198,13 @@ if same:
 tables.show(
     table,
     columns,
-    in_file=same,
+    in_file={
+        **same,
+        "message_ttl_seconds": Column("expires after", "duration", unknown=tables.DASH),
+        "delivery_limit": Column("delivery limit", "count", unknown=tables.DASH),
+        "type": Column("type"),
+        "policy": Column("policy", unknown=tables.DASH),
+    },
     sums=escape(common),
     view=view,
     key="queues-table",
