@@ -87,10 +87,13 @@ with st.container(horizontal=True, vertical_alignment="center"):
 detail, step = view_model.told(at_present)
 lost = losses.said(view, [incident]).get(cause.id, "")
 bad = " ".join(filter(None, (thin(detail), lost)))
-st.markdown(
-    f"{escape(bad)} {view_model.sentence(incident, view.now, view.zone)}"
-    + (f"  \n:gray[:material/arrow_forward: {escape(step)}]" if step else "")
+# A line each: how bad it is, what to do, and when it was.
+told = (
+    escape(bad),
+    f":material/arrow_forward: {escape(step)}" if step else "",
+    f":gray[{view_model.sentence(incident, view.now, view.zone)}]",
 )
+st.markdown("  \n".join(filter(None, told)))
 by = acknowledged.get(cause.id) or acknowledged.get(at_present.lead.id)
 is_address = cause.runbook.startswith(("http://", "https://"))
 is_quiet = ended is None and store.is_quiet(cause, windows, view.now.timestamp())
