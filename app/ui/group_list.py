@@ -234,7 +234,8 @@ def with_brief_reasons(groups: pl.DataFrame) -> pl.DataFrame:
     Those are how late the group is, and its status.
     """
     brief = [
-        _briefly(BADGE_STYLES[Status(status)].word, reason or "")
+        # A column that no row has is left out; one of empty texts would stay.
+        _briefly(BADGE_STYLES[Status(status)].word, reason) if reason else None
         for status, reason in groups.select("status", "reason").iter_rows()
     ]
     return groups.with_columns(pl.Series("reason", brief, dtype=pl.String))

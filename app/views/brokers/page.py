@@ -8,7 +8,7 @@ import streamlit as st
 from app.data import history_queries, present, queries, sampled
 from app.data.context import current
 from app.style.charts.heatmaps import stacked_bars
-from app.style.format import clock, escape, exact, size
+from app.style.format import clock, escape, exact, share, size
 from app.ui import brokers_up, components, partition_risk, routes, tables, topic_list
 from app.ui.changes import change_list, event_marks, events, page_events
 from app.ui.tables import Column
@@ -57,6 +57,8 @@ with components.guarded():
                     lines.append(f"{where}, rack {escape(row['rack'] or 'not set')}")
                     lines += [escape(fact) for fact in view_model.facts(row, view.now)]
                     st.caption("  \n".join(lines))
+                    if (full := view_model.disk_full(row)) is not None:
+                        st.progress(full, text=f":small[disk {share(full)} full]")
                     if row["is_alive"] is False:
                         if row["missing_since"] is not None:
                             since = clock(row["missing_since"], view.zone, now=view.now)
@@ -66,12 +68,27 @@ with components.guarded():
         if brokers.height > 24:
             st.caption(f"24 of {brokers.height} brokers; the chart below has all of them")
 
+at_risk = PARTITIONS_AT_RISK.empty
+with components.guarded():
+    at_risk = view_model.with_labels(present.rows(view, PARTITIONS_AT_RISK))
+partitions = cluster["partitions"].to_list()
+all_in_sync = (
+    at_risk.is_empty()
+    and partitions not in ([], [None])
+    and view.viewer.sees_all_of(view.cluster)
+    and view.until >= view.now
+)
+none_was_at_risk = False
 controls = components.heading("Partitions at risk", help_text=partition_risk.HELP)
 with components.guarded():
     history = sampled.at_risk(view) or history_queries.cluster_history(view)
     present_too = cluster if view.until >= view.now else None
     if partition_risk.nothing_at_risk(history.frame, present_too):
-        components.nothing(f"No partition was at risk {view.period}.", icon=":material/check:")
+        none_was_at_risk = True
+        all_now = f": all {exact(partitions[0])} are in sync" if all_in_sync else ""
+        components.nothing(
+            f"No partition was at risk {view.period}{all_now}.", icon=":material/check:"
+        )
     else:
         with controls:
             marks = event_marks.choose(page_events.of_cluster(view))
@@ -208,24 +225,24 @@ def show_partitions(partitions: pl.DataFrame) -> None:
     )
 
 
-with components.section("Topics at risk, the worst first"):
-    at_risk = view_model.with_labels(present.rows(view, PARTITIONS_AT_RISK))
-    partitions = cluster["partitions"].to_list()
-    if not at_risk.is_empty():
-        topics = TOPIC_STATUS.empty
-        with components.guarded():
-            topics = present.rows(view, TOPIC_STATUS)
-        show_topics(at_risk, topics)
-        with st.expander("Each partition"):
-            show_partitions(at_risk)
-    elif not view.viewer.sees_all_of(view.cluster):
-        components.nothing("No partition that you see is known to be at risk.")
-    elif partitions in ([], [None]):
-        components.nothing("No poll has read the partitions yet; Monitoring health shows why.")
-    else:
-        components.nothing(
-            f"All {exact(partitions[0])} partitions are in sync.", icon=":material/check:"
-        )
+# Where all is and was well, one line above has said so.
+if not (all_in_sync and none_was_at_risk):
+    with components.section("Topics at risk, the worst first"):
+        if not at_risk.is_empty():
+            topics = TOPIC_STATUS.empty
+            with components.guarded():
+                topics = present.rows(view, TOPIC_STATUS)
+            show_topics(at_risk, topics)
+            with st.expander("Each partition"):
+                show_partitions(at_risk)
+        elif not view.viewer.sees_all_of(view.cluster):
+            components.nothing("No partition that you see is known to be at risk.")
+        elif partitions in ([], [None]):
+            components.nothing("No poll has read the partitions yet; Monitoring health shows why.")
+        else:
+            components.nothing(
+                f"All {exact(partitions[0])} partitions are in sync.", icon=":material/check:"
+            )
 
 with components.guarded():
     told = queries.broker_metrics(view)

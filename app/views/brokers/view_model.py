@@ -272,6 +272,12 @@ def holds(broker: dict[str, Any]) -> str:
     return f"{leaders} leaders, {replicas} replicas"
 
 
+def disk_full(broker: dict[str, Any]) -> float | None:
+    """Return how full the disks of a broker are, as a ratio; None: it does not tell."""
+    total, free = broker["disk_total_bytes"], broker["disk_free_bytes"]
+    return min(max(1.0 - free / total, 0.0), 1.0) if total and free is not None else None
+
+
 _MOST_ABREAST = 4
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 
 from app.data.context import View
 from app.style.charts.advice import what_if_chart
-from app.style.format import clock, count, duration, escape, exact
+from app.style.format import clock, count, duration, escape, exact, short
 from app.ui import components
 from app.ui.advice import forecast
 from app.ui.advice.current_advice import measured_until
@@ -296,8 +296,8 @@ def _show(
 ) -> None:
     st.markdown(escape(outcome(found)))
     if found.now.consumer_hours != found.changed.consumer_hours:
-        hours_of = f"{found.changed.consumer_hours:.4g} consumer-hours"
-        st.caption(f"It takes {hours_of}; as it is {found.now.consumer_hours:.4g}.")
+        hours_of = f"{short(found.changed.consumer_hours)} consumer-hours"
+        st.caption(f"It takes {hours_of}; as it is {short(found.now.consumer_hours)}.")
     now, changed = found.now, found.changed
     not_followed = why_not_followed(minutes) if found.is_replay else None
     is_compared = found.is_replay and not_followed is None

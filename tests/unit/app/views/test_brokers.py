@@ -420,3 +420,12 @@ def test_a_broker_that_does_not_answer_is_not_called_up() -> None:
     unread = BrokersUp(said="Not known", is_now=False)
     _, detail = brokers_view_model.sentence(every, known, unread)
     assert detail.startswith("When last read, every partition has a leader")
+
+
+@pytest.mark.parametrize(
+    ("total", "free", "expected"),
+    [(200, 50, 0.75), (200, 300, 0.0), (None, 50, None), (200, None, None), (0, 0, None)],
+)
+def test_how_full_disks_are(total: int | None, free: int | None, expected: float | None) -> None:
+    broker = {"disk_total_bytes": total, "disk_free_bytes": free}
+    assert brokers_view_model.disk_full(broker) == expected
