@@ -97,7 +97,7 @@ def test_each_trouble_without_an_alert_has_a_step_and_the_worst_comes_first() ->
         ("Nobody consumes queue 1", "3 messages wait; it has 0 consumers."),
     ]
     assert all(one.step for one in found)
-    assert found[1].links == [
+    assert found[1].acts == [
         Target(
             label="dead letters in queue 2",
             page=routes.DEAD_LETTERS,
@@ -121,7 +121,7 @@ def test_the_row_of_an_alert_leads_to_its_rule_and_its_dead_letters(view: View) 
     found = needs.with_links(item, one, rows, view)
     assert found.note == "came back 1 time"
     assert found.link is None
-    assert [(link.label, link.page) for link in found.links] == [
+    assert [(link.label, link.page) for link in (*found.links, *found.acts)] == [
         ("incident", routes.INCIDENT),
         ("dead letters in dead", routes.DEAD_LETTERS),
         ("rule QueueBacklog", routes.RULES),
@@ -131,4 +131,4 @@ def test_the_row_of_an_alert_leads_to_its_rule_and_its_dead_letters(view: View) 
     there = replace(item, link=replace(own, page=routes.DEAD_LETTERS))
     found = needs.with_links(there, one, rows, view)
     assert found.link == there.link
-    assert [link.page for link in found.links] == [routes.INCIDENT, routes.RULES]
+    assert [link.page for link in (*found.links, *found.acts)] == [routes.INCIDENT, routes.RULES]
