@@ -29,7 +29,7 @@ MENU = {
     "Alerts": "things need you now",
     "Silences": "No silence is on",
     "Rules": f"{len(DEFAULT_ALERT_RULES)} rules",
-    "Scaling": "hanges are advised on",
+    "Scaling": "dvice on",
     "Week": "over their objective",
     "Monitoring health": "not collected in full",
 }

@@ -194,7 +194,7 @@ def test_every_row_of_what_is_wrong_leads_to_its_incident(watched: Watched) -> N
     rows.first.wait_for()
     assert watched.page.locator("li.item:not(:has(> .red))").count()
     for row in rows.all():
-        assert row.locator("a[href*='incident?']").is_visible(), row.inner_text()
+        assert row.locator(".aside a[href*='incident?']").is_visible(), row.inner_text()
     watched.check()
 
 
@@ -226,7 +226,7 @@ def test_an_acknowledgement_closes_its_form_and_opens_no_other(watched: Watched,
     rows = watched.page.locator("ul.items").first.locator("li.item")
     row = rows.filter(has=watched.page.locator(".what", has_text=name)).first
     row.wait_for()
-    watched.go("/" + str(row.locator("a[href*='incident?']").first.get_attribute("href")))
+    watched.go("/" + str(row.locator(".aside a[href*='incident?']").first.get_attribute("href")))
     main = watched.page.get_by_test_id("stMain")
     main.get_by_role("button", name="Acknowledge").click()
     form = watched.page.get_by_test_id("stPopoverBody")

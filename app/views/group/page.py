@@ -177,8 +177,10 @@ with st.grid(6, min_column_width=124, gap="small"):
         ("Consumed", "consumption_per_second", "by its commits"),
     ):
         delta, colour = seasons.delta(usual_now[metric], row[metric], written, row["rates_of"])
+        # That nobody consumes is so now, and no mean of some minutes.
+        nobody = label == "Consumed" and row["status"] in view_model.NOBODY_CONSUMES
         components.tile(
-            f"{label}, {window}",
+            f"{label} now" if nobody and row[metric] == 0 else f"{label}, {window}",
             rate(row[metric]),
             delta=delta,
             colour=colour,

@@ -199,6 +199,10 @@ def rates_window(row: Mapping[str, Any]) -> str:
     return _BRIEF_WINDOW if row["status"] == Status.CATCHING_UP else _WINDOW
 
 
+NOBODY_CONSUMES = (Status.STOPPED, Status.NO_MEMBERS)
+"""Of a group that does this the rate of consumption is 0 at once."""
+
+
 def of_window(row: Mapping[str, Any]) -> str:
     """Return a sentence on the rates that a group's reason tells; nothing where it tells none."""
     is_told = _RATE.search(row["reason"] or "") is not None

@@ -52,7 +52,9 @@ except AlertingError as error:
     st.stop()
 
 routes.within(routes.ALERTS)
-routes.link(routes.ALERTS, "Alerts", icon=":material/arrow_back:")
+heading = st.container(gap="xxsmall")
+with heading:
+    routes.link(routes.ALERTS, "Alerts", icon=":material/arrow_back:")
 if store is None or alert is None:
     components.tab_title(view, "Incident")
     components.headline("This incident is not known" if asked else "Which incident?")
@@ -79,7 +81,7 @@ components.tab_title(view, title, "Incident")
 began = moment(incident.began_at) or view.now
 ended = moment(incident.ended_at)
 
-with st.container(horizontal=True, vertical_alignment="center"):
+with heading, st.container(horizontal=True, vertical_alignment="center"):
     st.title(escape(thin(title)), anchor=False, width="content")
     components.badge(incident_list.badge_of(at_present))
     if ended is not None:
