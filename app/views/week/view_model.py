@@ -15,16 +15,7 @@ from app.data.context import View
 from app.style.columns import line_width, room_left
 from app.style.format import BRIEFLY, count, duration, exact, listing, zone_name
 from app.ui import tables
-from app.ui.alert_list import (
-    CATCHING_UP,
-    EVERY_SEVERITY,
-    RECOVERING,
-    at_worst,
-    cut_note,
-    moment,
-    severity_style,
-)
-from app.ui.incident_list import SOURCE_STOPPED, badge_of
+from app.ui.alert_list import EVERY_SEVERITY, at_worst, cut_note, moment, severity_style
 from app.ui.incidents import LOSES_DATA, Incident, mended_at, never_fired, worst_time
 from app.ui.symptoms import counted, symptoms_of
 from app.ui.tables import Column
@@ -33,7 +24,6 @@ from scaling.advice.follow_up import AdviceOutcome, Followed
 
 WEEK = timedelta(days=7)
 _NAMED = 10
-_BADGES = (*EVERY_SEVERITY, CATCHING_UP, RECOVERING, SOURCE_STOPPED)
 NOT_YET = "not in the history yet"
 LASTED = "Within this week, until the cause was mended: its alert and symptoms may be over later."
 
@@ -114,13 +104,10 @@ def incident_part(
         if began is None or not is_inside or never_fired(one.cause):
             continue
         cause, symptoms = as_it_was(one.cause), counted(symptoms_of(one))
-        # Who reads of what mends now must not go there to act.
-        mends = one.is_catching_up or (one.is_recovering and ended is None)
-        badge = badge_of(one) if mends else severity_style(one.cause.severity, is_over=bool(ended))
         bad, in_all = at_worst(worst_time(one)), (lost or {}).get(cause.id, "")
         rows.append(
             {
-                "severity": [badge.label],
+                "severity": [severity_style(one.cause.severity, is_over=ended is not None).label],
                 "what": cause.what,
                 "began": began,
                 "began_before": [*one.earlier, cause][0].began_before,
@@ -142,7 +129,7 @@ def incident_part(
         },
     )
     before = {
-        "severity": Column("severity", "status", badge_styles=_BADGES, width=108),
+        "severity": Column("severity", "status", badge_styles=EVERY_SEVERITY, width=108),
         "what": Column("what", width=line_width(frame["what"], least=180, most=320)),
         "began": Column("began", "time", width=102, help=BRIEFLY, at_least="began_before"),
         "ended": Column("over", "time", unknown="not yet", width=102),

@@ -250,9 +250,6 @@ def test_an_incident_is_named_by_what_it_was_while_it_catches_up() -> None:
     mends = replace(mends, before_mending=was)
     part = view_model.incident_part([Incident(cause=mends)], START, END)
     assert part.rows.select("what", "detail").row(0) == ("g stopped", "99 wait.")
-    mends = replace(mends, recovering_since=END.timestamp())
-    part = view_model.incident_part([Incident(cause=mends)], START, END)
-    assert part.rows["severity"].to_list() == [["◐ recovering"]]
 
 
 @pytest.mark.parametrize(
