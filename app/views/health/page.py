@@ -17,6 +17,7 @@ from app.style.format import clock, count, escape, listing, size
 from app.ui import components, tables
 from app.ui.tables import DASH, Column
 from app.ui.time_axis import axis_from
+from app.views.health import jobs as background_jobs
 from app.views.health import view_model
 from lake.errors import LakeError
 from lake.schemas.current import BROKER_STATUS
@@ -186,7 +187,7 @@ with components.section(
 ):
     jobs = queries.jobs(view)
     if late is not None and view.viewer.sees_all:
-        said, step = view_model.late_history(jobs, late, view.now)
+        said, step = background_jobs.late_history(jobs, late, view.now)
         st.markdown(
             f":red[:material/sync_problem:] **history**: {said}  \n"
             f":gray[:material/arrow_forward: {step}]"
@@ -202,7 +203,7 @@ with components.section(
     else:
         tables.show(
             view_model.with_last_failure(
-                view_model.job_rows(jobs, late, view.now), jobs, by="job", at="started_at"
+                background_jobs.job_rows(jobs, late, view.now), jobs, by="job", at="started_at"
             ),
             {
                 "does": Column(
@@ -214,7 +215,7 @@ with components.section(
                 "label": Column(
                     "state",
                     "status",
-                    badge_styles=list(view_model.JOB_BADGE_STYLES.values()),
+                    badge_styles=list(background_jobs.JOB_BADGE_STYLES.values()),
                     width=110,
                 ),
                 "started_at": Column("last run", "time"),

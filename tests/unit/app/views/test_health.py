@@ -12,6 +12,7 @@ import pytest
 from alerting.inputs.facts import section_rows
 from app.data.lake_tables import lake_rows
 from app.ui.frame import status_bar
+from app.views.health import jobs as background_jobs
 from app.views.health import view_model
 from config.settings import LakeSettings
 from lake.schemas.current import BROKER_STATUS
@@ -51,13 +52,13 @@ def test_the_state_of_a_section(status: str, now: float, label: str) -> None:
     [("ok", "✓ ok"), ("read", "✓ read"), ("waiting", "· waiting"), ("failed", "✖ failed")],
 )
 def test_the_state_of_a_background_job(status: str, label: str) -> None:
-    found = view_model.job_rows(job("history", status), None, at(2))
+    found = background_jobs.job_rows(job("history", status), None, at(2))
     assert found["label"].to_list() == [[label]]
 
 
 def test_jobs_are_called_by_what_they_do() -> None:
     runs = pl.concat([job("history"), job("derived"), job("maintenance"), job("new")])
-    said = dict(view_model.job_rows(runs, None, at(2)).select("job", "does").iter_rows())
+    said = dict(background_jobs.job_rows(runs, None, at(2)).select("job", "does").iter_rows())
     assert said["history"] == "history by the minute"
     assert said["derived"] == "forecasts and advice, hourly"
     assert said["new"] == "new", "of what has no words, its name"
@@ -100,7 +101,7 @@ def test_the_last_failure_of_a_job_is_dated_and_says_why() -> None:
         ]
     )
     found = view_model.with_last_failure(
-        view_model.job_rows(runs, None, at(62)), runs, by="job", at="started_at"
+        background_jobs.job_rows(runs, None, at(62)), runs, by="job", at="started_at"
     )
     assert found.select("failures", "failed_at", "said").rows() == [(1, at(0), "no space left")]
 
@@ -119,7 +120,7 @@ def test_the_hourly_job_is_behind_only_past_its_hour(
 ) -> None:
     """Given a run of eight o'clock for what had ended nine minutes before."""
     run = job("derived", status, finished_at=at(0), delay_seconds=9 * 60.0)
-    (found,) = view_model.job_rows(run, None, at(60 * minutes)).to_dicts()
+    (found,) = background_jobs.job_rows(run, None, at(60 * minutes)).to_dicts()
     assert found["label"] == [label]
     assert found["due_at"] == at(60 * due)
     assert found["delay_seconds"] == behind
@@ -137,7 +138,7 @@ def test_a_history_job_that_is_late_is_not_well(
     name: str, status: str, label: str, seconds: float
 ) -> None:
     late = timedelta(minutes=49)
-    found = view_model.job_rows(job(name, status, delay_seconds=7.0), late, at(60))
+    found = background_jobs.job_rows(job(name, status, delay_seconds=7.0), late, at(60))
     assert found["label"].to_list() == [[label]]
     assert found["delay_seconds"].to_list() == [seconds]
 
@@ -154,10 +155,10 @@ def test_what_to_do_about_late_history(status: str, ago: float, step: str) -> No
     run = {"job": "history", "status": status, "started_at": at(0), "finished_at": at(1)}
     jobs = pl.DataFrame([run], schema={name: JOBS.polars_schema[name] for name in run})
     late = timedelta(minutes=49)
-    said, found = view_model.late_history(jobs, late, at(1 + ago))
+    said, found = background_jobs.late_history(jobs, late, at(1 + ago))
     assert said == "behind by 49 min"
     assert step in found
-    assert "spark_metrics run" in view_model.late_history(jobs.clear(), late, at(0))[1]
+    assert "spark_metrics run" in background_jobs.late_history(jobs.clear(), late, at(0))[1]
 
 
 def test_the_sentence_of_collection_health() -> None:
