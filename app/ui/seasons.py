@@ -159,7 +159,8 @@ def band(rows: pl.DataFrame, view: View, *, least: float | None = None) -> Band 
 
     One value of each hour is known: among points shorter than that it is a step.
 
-    None where it is not known, and for ranges whose points are days.
+    Null at an hour of which nothing is known. None where none is, and for ranges whose points are
+    days.
 
     Args:
         rows: Rows of ``seasonality`` of one series.
@@ -179,14 +180,16 @@ def band(rows: pl.DataFrame, view: View, *, least: float | None = None) -> Band 
     found = [(first + place * _HOUR, usual(rows, first + place * _HOUR)) for place in places]
     frame = pl.DataFrame(
         [
-            (at + end, one.low if begin is None else begin, one.high)
+            (at + end, *edges)
             for at, one in found
-            if one
+            for edges in [(one.low if begin is None else begin, one.high) if one else (None, None)]
             for end in ends
         ],
         schema={TIME: pl.Datetime("us", "UTC"), "low": pl.Float64(), "high": pl.Float64()},
         orient="row",
     )
+    if not frame["high"].count():
+        return None
     is_generated = bool(rows["generated"].fill_null(value=False).any())
     return Band(frame=frame, name=named("usual", is_generated=is_generated))
 

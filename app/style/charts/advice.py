@@ -9,7 +9,7 @@ from datetime import timedelta
 import plotly.graph_objects as go
 import polars as pl
 
-from app.style.charts.base import Axis, Plot, plot, put_ground, put_time_ticks
+from app.style.charts.base import Axis, Plot, outline, plot, put_ground, put_time_ticks, with_gaps
 from app.style.theme import Palette
 
 HEIGHT = 150
@@ -111,13 +111,18 @@ def forecast_chart(
     made = plot(palette, height=HEIGHT)
     put_time_ticks(made, axis, dates=True)
     put_ground(made, axis)
-    times = axis.local_times(rows["window_start"] + _HOUR)
+    drawn = ("low_90", "median", "high_90")
+    hours = with_gaps(
+        rows.select((pl.col("window_start") + _HOUR).alias("time"), *drawn),
+        step_seconds=_HOUR.total_seconds(),
+        values=drawn,
+    )
+    times = axis.local_times(hours["time"])
+    x, y = outline(times, hours["low_90"].to_list(), hours["high_90"].to_list())
     band = palette.first
     made.traces += [
         {
-            "type": "scatter",
-            "x": [*times, *reversed(times)],
-            "y": [*rows["high_90"].to_list(), *reversed(rows["low_90"].to_list())],
+            **{"type": "scatter", "x": x, "y": y},
             "fill": "toself",
             "fillcolor": band,
             "opacity": 0.2,
@@ -129,7 +134,7 @@ def forecast_chart(
         {
             "type": "scatter",
             "x": times,
-            "y": rows["median"].to_list(),
+            "y": hours["median"].to_list(),
             "mode": "lines",
             "name": "expected",
             "line": {"color": band, "width": 1.8},
@@ -137,6 +142,7 @@ def forecast_chart(
         },
     ]
     if past is not None and not past.is_empty():
+        past = with_gaps(past, step_seconds=_HOUR.total_seconds(), values=("value",))
         made.traces.append(
             {
                 "type": "scatter",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from html import escape
+from itertools import groupby
 from typing import Any, Literal
 
 import plotly.graph_objects as go
@@ -278,6 +279,21 @@ def with_gaps(
         *(pl.lit(None).cast(frame.schema[name]).alias(name) for name in values),
     )
     return pl.concat([ordered, holes]).sort(*keys, "time")
+
+
+def outline(
+    times: Sequence[datetime], low: Sequence[float | None], high: Sequence[float | None]
+) -> tuple[list[datetime | None], list[float | None]]:
+    """Return the corners of a band, of each part of it that is known: they are filled apart."""
+    corners: list[tuple[datetime | None, float | None]] = []
+    points = zip(times, low, high, strict=True)
+    for is_known, part in groupby(points, lambda one: None not in one[1:]):
+        if is_known:
+            known = list(part)
+            corners += [(None, None)] if corners else []
+            corners += [(at, highest) for at, _, highest in known]
+            corners += [(at, lowest) for at, lowest, _ in reversed(known)]
+    return [at for at, _ in corners], [value for _, value in corners]
 
 
 def top_and_others(

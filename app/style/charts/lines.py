@@ -16,7 +16,16 @@ from math import inf
 import plotly.graph_objects as go
 import polars as pl
 
-from app.style.charts.base import Axis, Plot, plain, plot, put_time_axis, top_and_others, with_gaps
+from app.style.charts.base import (
+    Axis,
+    Plot,
+    outline,
+    plain,
+    plot,
+    put_time_axis,
+    top_and_others,
+    with_gaps,
+)
 from app.style.charts.colours import looks_of
 from app.style.charts.legend import put_legend
 from app.style.charts.marks import put_marks
@@ -37,7 +46,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Band:
-    """What is usual, drawn behind the lines: ``time``, ``low`` and ``high``."""
+    """What is usual, drawn behind the lines: ``time``, ``low`` and ``high``, null in gaps."""
 
     frame: pl.DataFrame
     name: str
@@ -231,12 +240,11 @@ def _add_ghost(
 
 
 def _add_band(made: Plot, band: Band, axis: Axis, palette: Palette) -> None:
-    times = axis.local_times(band.frame["time"])
+    rows = band.frame
+    x, y = outline(axis.local_times(rows["time"]), rows["low"].to_list(), rows["high"].to_list())
     made.traces.append(
         {
-            "type": "scatter",
-            "x": [*times, *reversed(times)],
-            "y": [*band.frame["high"].to_list(), *reversed(band.frame["low"].to_list())],
+            **{"type": "scatter", "x": x, "y": y},
             "fill": "toself",
             "fillcolor": palette.others,
             "opacity": 0.25,

@@ -20,6 +20,7 @@ from app.style.charts.base import (
 )
 from app.style.charts.heatmaps import heatmap
 from app.style.charts.lines import (
+    Band,
     Ghost,
     Line,
     columns_chart,
@@ -166,6 +167,32 @@ def test_the_mean_of_an_hour_stands_where_the_hour_ends_also_in_a_forecast() -> 
     assert list(arrived.x) == [*ends[:2], now.replace(tzinfo=None)], "this hour goes on"
     assert list(median.x) == ends[3:]
     assert list(band.x) == [*ends[3:], *reversed(ends[3:])]
+
+
+def test_an_hour_without_history_is_a_gap_of_bands_and_lines() -> None:
+    hours = [START + timedelta(hours=one) for one in (0, 1, 3)]
+    values = {"low": [1.0] * 3, "high": [3.0] * 3, "median": [2.0] * 3}
+    forecast = pl.DataFrame({"window_start": hours, **values}).rename(
+        {"low": "low_90", "high": "high_90"}
+    )
+    past = pl.DataFrame({"time": hours, "value": [1.0] * 3})
+    axis = Axis(start=START, end=START + timedelta(hours=9), zone=UTC)
+    band, median, arrived = forecast_chart(forecast, axis=axis, palette=LIGHT, past=past).data
+    assert list(band.y) == [3.0, 3.0, 1.0, 1.0, None, 3.0, 1.0]
+    assert list(median.y) == [2.0, 2.0, None, 2.0]
+    assert list(arrived.y) == [1.0, 1.0, None, 1.0]
+    usual = pl.DataFrame(
+        {"time": [*hours, hours[-1]], "low": [1.0, None, None, 1.0], "high": [2.0, None, None, 2.0]}
+    )
+    made = columns_chart(
+        frame(a=[1.0, 2.0]),
+        [Line(column="lag", name="lag")],
+        axis=axis,
+        palette=LIGHT,
+        step_seconds=60,
+        band=Band(frame=usual, name="usual"),
+    )
+    assert list(made.data[0].y) == [2.0, 1.0, None, 2.0, 1.0]
 
 
 def test_a_line_of_another_time_stands_as_the_one_beside_it() -> None:

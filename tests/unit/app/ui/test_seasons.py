@@ -74,6 +74,20 @@ def test_a_band_keeps_to_one_level_through_each_hour(view: View, range_name: str
     assert [one[0] for one in corners[2::2]] == [one[0] for one in corners[1:-1:2]], "no gap"
 
 
+def test_a_band_has_a_gap_at_an_hour_of_which_nothing_is_known(view: View) -> None:
+    shown = replace(view, range=RANGES["6h"])
+    missing = shown.now - timedelta(hours=3)
+    rows = WEEK.with_columns(generated=pl.lit(None, pl.Boolean)).filter(
+        pl.col("hour_of_week") != missing.weekday() * 24 + missing.hour
+    )
+    found = band(rows, shown)
+    assert found is not None
+    lacking = found.frame.filter(pl.col("high").is_null())
+    assert [(one.hour - missing.hour) % 24 for one in lacking["time"]] == [0, 1]
+    assert found.frame["low"].null_count() == 2
+    assert band(rows.filter(pl.col("hour_of_week") == missing.hour - 12), shown) is None
+
+
 @pytest.mark.parametrize(
     ("known", "value", "said"),
     [
