@@ -51,14 +51,13 @@ def _with_length(axis: Axis, view: View, part: float = 1.0) -> Axis:
 def note_of(view: View, history: History) -> str | None:
     """Say where values come from that are not of the history tables, or were not measured.
 
-    Where much of the chosen range is not known, say how much is.
+    From when on there are any, the axis shows.
     """
-    said = how_much(history.first, view.start, view.until, zone=view.zone, now=view.now)
+    said = None
     if history.gap is not None:
         begin = clock(history.gap[0], view.zone, now=view.now)
         end = clock_after(history.gap[1], history.gap[0], view.zone, now=view.now)
-        hole = f"Nothing is drawn from {begin} to {end}: history is late."
-        said = f"{said} {hole}" if said else hole
+        said = f"Nothing is drawn from {begin} to {end}: history is late."
     if history.generated_until is not None and history.generated_until > view.start:
         until = clock(history.generated_until, view.zone, now=view.now)
         what = f"Shaded, up to {until}: generated for seasons and comparisons, not measured."

@@ -52,7 +52,7 @@ def test_queues_are_listed_the_worst_first(open_page: Open, filled: Path, tmp_pa
     assert by_queue.loc["audit", "ready"] == NONE  # a stream has no backlog
 
 
-def test_what_waited_is_drawn_and_how_much_of_the_time_is_known(
+def test_what_waited_is_drawn(
     open_page: Open, filled: Path, tmp_path: Path
 ) -> None:
     folder = add_rabbit(filled, tmp_path / "rabbit", NOW)
@@ -67,8 +67,7 @@ def test_what_waited_is_drawn_and_how_much_of_the_time_is_known(
     drawn = figure(test, "queues-waiting")["data"]
     deepest = ["invoices", "invoices.dead", "mails.wait", "forgotten", "by.headers"]
     assert [one["name"] for one in drawn] == deepest
-    # From the beginning of a minute on.
-    assert re.search(r"Known is 3[01] min of 6 h", texts(test))
+    assert "Known is" not in texts(test), "the axis shows from when on"
 
 
 def test_a_queue_that_grows_looks_like_it(open_page: Open, filled: Path, tmp_path: Path) -> None:
