@@ -18,6 +18,8 @@ from lake.schemas.grain import Grain
 TIME = "time"
 
 _MINUTE = timedelta(minutes=1)
+_WHOLE_MINUTE = 57.0
+"""Seconds of a minute that is covered: polls are not to the second."""
 
 USUAL_DELAY = timedelta(minutes=5)
 """A history by the minute whose newest minute began earlier is late: on a busy machine three
@@ -176,6 +178,8 @@ def merge(
             note=note,
             newest=newest,
         )
+    if chosen.grain is Grain.MINUTE:
+        gold = with_whole_rates(gold, keys, measures)
     past = gold.select(
         pl.col("window_start").alias(TIME),
         *keys,
@@ -199,6 +203,37 @@ def merge(
     frame = _over(frame, step, now, newest)
     until = generated_until(gold, chosen.grain.seconds)
     return History(frame=frame, step_seconds=step, generated_until=until, newest=newest)
+
+
+def rates_of(measures: tuple[Measure, ...]) -> list[str]:
+    """Return the columns of a gold table that are means of a window: its rates."""
+    return [one.gold for one in measures if not (one.worst or one.last)]
+
+
+def with_whole_rates(
+    gold: pl.DataFrame, keys: tuple[str, ...], measures: tuple[Measure, ...]
+) -> pl.DataFrame:
+    """Leave out the rates of minutes of which too little is known.
+
+    Those are the one in which a series began to be watched, unless all of it is covered: what
+    starts then looks like a dip or a peak. Of a later one, half of the polls are enough.
+
+    Args:
+        gold: Rows of a gold table by the minute.
+        keys: Columns that tell series apart.
+        measures: The values.
+    """
+    rates = rates_of(measures)
+    if not rates:
+        return gold
+    begin = pl.col("window_start")
+    began = begin.filter(~pl.col("generated").fill_null(value=False)).min()
+    is_first = begin == (began.over(keys) if keys else began)
+    is_part = is_first & (pl.col("arrived_seconds") < _WHOLE_MINUTE)
+    is_part |= 2 * pl.col("samples") < pl.col("samples_expected")
+    return gold.with_columns(
+        pl.when(~is_part.fill_null(value=False)).then(name).alias(name) for name in rates
+    )
 
 
 def of_samples(

@@ -31,6 +31,7 @@ from app.data.history import (
     in_steps,
     merge,
     observed,
+    rates_of,
 )
 from app.data.queries import SAMPLES_LENGTH, recent, recent_of, version
 from app.data.time_range import LAST_DAY, TimeRange
@@ -64,8 +65,14 @@ _MOST_LOOKS = 4
 
 _MINUTE = timedelta(minutes=1)
 
+_COVERED = ("samples", "samples_expected", "arrived_seconds")
+"""How much of a window its rates are of."""
 _DRAWN: Mapping[str, tuple[str, ...]] = {
-    table.name: ("window_start", "generated", *also, *(measure.gold for measure in measures))
+    table.name: (
+        *("window_start", "generated", *also),
+        *(one.gold for one in measures),
+        *(_COVERED if rates_of(measures) else ()),
+    )
     for table, also, measures in (
         (CLUSTER_HISTORY, ("lag_last",), CLUSTER),
         (GROUP_HISTORY, ("group", "lag_last", "unknown_samples"), GROUP),

@@ -316,7 +316,9 @@ def top_and_others(
         return rows, kept
     of_rest = rows.filter(~pl.col(by).is_in(kept))
     # A sum that lacks a value must not look complete: its name says of how many it lacks some.
-    lacking = of_rest.filter(pl.col(value).is_null())[by].n_unique()
+    # Where none is known there is no sum.
+    has_sum = pl.col(value).is_not_null().any().over("time")
+    lacking = of_rest.filter(has_sum & pl.col(value).is_null())[by].n_unique()
     partly = f", {lacking} not always known" if lacking else ""
     rest = f"others ({len(names) - limit}{partly})"
     summed = (

@@ -25,6 +25,9 @@ def gold(*lags: int | None, grain: int = 60, generated: int = 0) -> pl.DataFrame
             "consumption_per_second": [9.0] * len(lags),
             "members_last": [2] * len(lags),
             "generated": [True if at < generated else None for at in range(len(lags))],
+            "samples": [12] * len(lags),
+            "samples_expected": [12] * len(lags),
+            "arrived_seconds": [60.0] * len(lags),
         },
         schema={
             "window_start": pl.Datetime("us", "UTC"),
@@ -35,6 +38,9 @@ def gold(*lags: int | None, grain: int = 60, generated: int = 0) -> pl.DataFrame
             "consumption_per_second": pl.Float64,
             "members_last": pl.Int32,
             "generated": pl.Boolean,
+            "samples": pl.Int32,
+            "samples_expected": pl.Int32,
+            "arrived_seconds": pl.Float64,
         },
     )
 
@@ -77,6 +83,28 @@ def merged(
         now=START + timedelta(seconds=now),
         course=course,
     )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "polls", "known"),
+    [
+        pytest.param([55.0, 60.0, 60.0], [12] * 3, [None, 10.0, 10.0], id="watching began in it"),
+        pytest.param([60.0, 55.0, 60.0], [12] * 3, [10.0] * 3, id="a late poll"),
+        pytest.param([60.0] * 3, [12, 5, 12], [10.0, None, 10.0], id="collectors were away"),
+        pytest.param([60.0] * 3, [12, 6, 12], [10.0] * 3, id="half of it is known"),
+        pytest.param([None] * 3, [None] * 3, [10.0] * 3, id="nobody knows how much"),
+    ],
+)
+def test_rates_of_a_part_of_a_minute_are_left_out(
+    seconds: list[float | None], polls: list[int | None], known: list[float | None]
+) -> None:
+    past = gold(1, 2, 3).with_columns(
+        pl.Series("arrived_seconds", seconds, pl.Float64), pl.Series("samples", polls, pl.Int32)
+    )
+    for frame in (past, pl.concat([gold(9, generated=1), past]).sort("window_start")):
+        found = merged(frame, samples())
+        assert found.frame["lag"].to_list() == [1, 2, 3], "what is of a moment is known"
+        assert found.frame["arrival_per_second"].to_list() == known
 
 
 def test_without_history_the_samples_stand_in_and_say_so() -> None:

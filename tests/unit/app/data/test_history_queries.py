@@ -256,6 +256,7 @@ def test_of_history_only_what_is_drawn_is_read(view: View) -> None:
     assert set(found.columns) == {
         *("window_start", "generated", "source", "name"),
         *("unprocessed_last", "retained_last", "arrival_per_second"),
+        *("samples", "samples_expected", "arrived_seconds"),  # how far a rate is known
     }
 
 
