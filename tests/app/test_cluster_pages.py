@@ -293,3 +293,8 @@ def test_late_history_is_said_on_each_page_in_charts_and_with_what_to_do(
     assert f"history is behind by {by}" in texts(group)
     assert any(": history is late." in one.value for one in group.caption)
     assert "history is behind" not in texts(open_page(filled, "health"))
+
+
+def test_what_two_groups_read_is_consumed_by_each(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "overview")
+    assert names(test, "flows") == ["arriving, internal topics too", "consumed, once a group"]

@@ -252,7 +252,7 @@ with components.guarded():
                 whole.frame,
                 [
                     Line(column="arrival_per_second", name="arriving, internal topics too"),
-                    Line(column="consumption_per_second", name="consumed"),
+                    Line(column="consumption_per_second", name="consumed, once a group"),
                 ],
                 axis=axis,
                 palette=view.palette,
