@@ -96,13 +96,14 @@ def draw_rebalances(view: View, group: str, rebalances: pl.DataFrame) -> None:
             components.nothing(f"No rebalance is known {view.period}.", icon=":material/check:")
         else:
             tables.show(
-                rebalances.sort("rebalanced_at", "generation", descending=True),
+                view_model.rebalance_rows(rebalances),
                 {
                     "rebalanced_at": Column("at", "time", width=102),
-                    "members_before": Column("members before", "count", width=112),
-                    "members": Column("after", "count", width=60),
+                    "course": Column("members", help="Before and after.", width=76),
+                    "joined": Column("joined", "count", width=62),
+                    "left": Column("left", "count", width=52),
                     "reason": Column(
-                        "what changed", width=room_left([102, 112, 60, 84, 130, 120, 132])
+                        "what changed", width=room_left([102, 76, 62, 52, 84, 130, 120, 132])
                     ),
                     "generation": Column("generation", "count", width=84),
                     "protocol": Column("assignor", unknown="the broker's", width=130),

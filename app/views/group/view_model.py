@@ -292,6 +292,15 @@ def member_rows(
     )
 
 
+def rebalance_rows(rebalances: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of ``rebalances``, the newest first, with their members before and after."""
+    before, after = pl.col("members_before"), pl.col("members")
+    course = pl.when(before == after).then(after.cast(pl.String))
+    return rebalances.sort("rebalanced_at", "generation", descending=True).with_columns(
+        course.otherwise(pl.format("{} → {}", before, after)).alias("course")
+    )
+
+
 def heat_rows(history: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Return the rows of a heatmap, and how many partitions there are in all.
 

@@ -312,3 +312,15 @@ def test_a_delay_that_lacks_a_partition_is_left_out() -> None:
 def test_what_arrives_in_a_minute_is_normal_for_a_partition() -> None:
     assert group_view_model.neutral_lag(10.0, 2, 60.0) == 300.0
     assert group_view_model.neutral_lag(None, 2, 60.0) == 10.0
+
+
+def test_a_rebalance_tells_its_members_before_and_after() -> None:
+    rows = pl.DataFrame(
+        {
+            "rebalanced_at": [at(0), at(5)],
+            "generation": [7, 8],
+            "members_before": [3, 2],
+            "members": [2, 2],
+        }
+    )
+    assert group_view_model.rebalance_rows(rows)["course"].to_list() == ["2", "3 → 2"], "the newest first"
