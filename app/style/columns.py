@@ -74,6 +74,8 @@ _FONT_PIXELS = 12.25
 _BLANK_PIXELS, _NARROW_PIXELS, _LETTER_PIXELS, _WIDE_PIXELS = 2.6, 4.0, 6.3, 9.5
 """Of the letters of a cell: rather too much, since what lacks a pixel is cut."""
 _NARROW, _WIDE = frozenset(".,:;'!|()[]ijlftrI-/\u2009\u202f"), frozenset("mwMW%@")
+_BUTTON_EDGE = "\u2002"
+"""As wide as what a button leaves free beside its words."""
 _MORE = "…"
 _NAME_LETTERS, _IN_NAMES = 6, frozenset(".-_")
 _WORD_LETTER_PIXELS = 7
@@ -187,6 +189,11 @@ def _letter_pixels(letter: str) -> float:
     if east_asian_width(letter) in "WF":
         return _FONT_PIXELS
     return _WIDE_PIXELS if letter in _WIDE else _LETTER_PIXELS
+
+
+def above_links(head: str) -> str:
+    """Return a column's head that begins where the links below it do: each is within a button."""
+    return f"{_BUTTON_EDGE}{head}"
 
 
 def fitted(text: str, width: int | str | None) -> str:

@@ -14,7 +14,7 @@ import polars as pl
 import streamlit as st
 
 from app.data.context import View
-from app.style.columns import ROW_PIXELS, UNITS, Kind, fitted, rounded, writers
+from app.style.columns import ROW_PIXELS, UNITS, Kind, above_links, fitted, rounded, writers
 from app.style.format import UNKNOWN, brief_beginning, clock, exact, thin
 from app.style.theme import BadgeStyle
 from app.ui import routes
@@ -377,7 +377,7 @@ def _write(value: Any, *, writer: Callable[[Any], str], column: Column) -> str:
 
 def _config(column: Column, key: str) -> Any:
     common: dict[str, Any] = {
-        "label": column.label,
+        "label": above_links(column.label) if column.opens else column.label,
         "help": column.help,
         "width": column.width,
         "pinned": column.pinned,

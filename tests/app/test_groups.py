@@ -75,6 +75,8 @@ def test_what_is_looked_up_of_groups_is_in_their_file_and_no_column_is_cut(
     assert sum(widths[one] for one in shown[: shown.index("advice") + 1]) <= 944
     assert ROOM - 20 <= sum(widths[one] for one in shown) <= ROOM
     assert "last five minutes" in columns["label"]["help"], "of what time a status is"
+    assert columns["group"]["label"] == "\u2002group", "begins where the links below it do"
+    assert columns["reason"]["label"] == "why"
     assert shown[1:3] == ["label", "since"]
     assert shown.index("reason") < shown.index("advice") < shown.index("arrival_per_second")
     assert max(widths, key=lambda name: widths[name]) == "reason"
@@ -191,6 +193,9 @@ def test_a_page_about_one_thing_leads_back_to_the_list(
     test = open_page(filled, page, **{page: name})
     (back,) = [one for one in test.get("page_link") if one.proto.icon == ":material/arrow_back:"]
     assert back.proto.page == f"{page}s"
+    columns = [one for one in blocks(test.main) if one.type == "column"]
+    beside = [one for one in columns if back.proto in [link.proto for link in one.get("page_link")]]
+    assert [one.label for one in beside[0].selectbox] == [page.capitalize()], "one row with it"
     assert f"href$='/{page}s'" in "".join(one.proto.body for one in test.get("html"))
 
 
