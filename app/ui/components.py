@@ -338,8 +338,10 @@ def chosen(kind: str, names: pl.Series, list_page: str, missing: str) -> tuple[s
     Returns:
         The name, and the place beside the choice, for the page's heading.
     """
-    heading, choice = st.columns([3, 1.4], vertical_alignment="center")
-    with choice:
+    heading, choice = st.columns([3, 2], vertical_alignment="center")
+    every = "All consumer groups" if kind == "group" else "All topics"
+    with choice, st.container(horizontal=True, vertical_alignment="center"):
+        routes.link(list_page, every, icon=":material/arrow_back:")
         asked, name = choice_in_address(
             kind.capitalize(),
             names.sort().to_list(),
@@ -347,15 +349,11 @@ def chosen(kind: str, names: pl.Series, list_page: str, missing: str) -> tuple[s
             placeholder=f"choose a {kind}",
             label_visibility="collapsed",
         )
-    every = "All consumer groups" if kind == "group" else "All topics"
     routes.within(list_page)
     title = "Consumer group" if kind == "group" else "Topic"
     tab_title(current(), *([] if name is None else [name]), title)
     if name is not None:
-        close = heading.container(gap="xxsmall")
-        with close:
-            routes.link(list_page, every, icon=":material/arrow_back:")
-        return name, close
+        return name, heading
     with heading:
         headline(f"This {kind} is not known" if asked else f"Which {kind}?")
     if asked:
@@ -363,8 +361,12 @@ def chosen(kind: str, names: pl.Series, list_page: str, missing: str) -> tuple[s
             f"The newest poll did not find the {kind} {escape(asked)}: it {missing}. The list on "
             "the right holds those that are there."
         )
-    routes.link(list_page, every, icon=":material/arrow_back:")
     st.stop()
+
+
+def beside_each_other() -> DeltaGenerator:
+    """Return a row for a sentence and what belongs to it: what has no room goes below it."""
+    return st.container(horizontal=True, vertical_alignment="center", gap="small")
 
 
 def author(view: View, label: str, proposed: str = "") -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import polars as pl
-import streamlit as st
 
 from alerting.errors import AlertingError
 from alerting.rules.lifecycle import Alert, State
@@ -20,7 +20,9 @@ from app.ui.browser.items import Target
 _SHOWN = 4
 
 
-def draw(view: View, label: str, name: str, *, readers: Collection[str] = ()) -> None:
+def draw(
+    view: View, label: str, name: str, *, readers: Collection[str] = (), is_said: bool = False
+) -> None:
     """Draw links to the incidents of one thing, where a service keeps alerts.
 
     Those are its open ones, and of the groups that read it; without any, its last one that ended
@@ -31,19 +33,20 @@ def draw(view: View, label: str, name: str, *, readers: Collection[str] = ()) ->
         label: What names the thing among the labels of an alert, such as ``group``.
         name: Its name.
         readers: The groups that read it, of a topic.
+        is_said: Whether the page says what goes on: one link alone needs not.
     """
     with components.guarded():
         if not present.runs(view):
             return
         alerts = present.open_alerts(view)
-        found = about(alerts, label, name, view, readers=readers) or _last(view, label, name)
-        if found:
-            with st.container(horizontal=True, gap="medium"):
-                for icon, target in found[:_SHOWN]:
-                    routes.link(target.page, escape(target.label), target.parameters, icon=icon)
+        found = about(alerts, label, name, view, readers=readers)
+        if is_said and len(found) == 1:
+            found = [(icon, replace(one, label="Incident")) for icon, one in found]
+        for icon, target in (found or _last(view, label, name, is_said=is_said))[:_SHOWN]:
+            routes.link(target.page, escape(target.label), target.parameters, icon=icon)
 
 
-def _last(view: View, label: str, name: str) -> list[tuple[str, Target]]:
+def _last(view: View, label: str, name: str, *, is_said: bool) -> list[tuple[str, Target]]:
     try:
         fired = alert_history.overlapping(view, view.range) or ()
     except AlertingError:
@@ -59,7 +62,8 @@ def _last(view: View, label: str, name: str) -> list[tuple[str, Target]]:
     if not of_thing:
         return []
     last = max(incidents.incidents(of_thing), key=lambda one: one.ended_at or 0.0)
-    said = f"{thin(last.cause.what)}: {incident_list.span(last, view)}"
+    what = "Last incident" if is_said else thin(last.cause.what)
+    said = f"{what}: {incident_list.span(last, view)}"
     return [(":material/history:", incident_list.story(last.cause.id, said))]
 
 

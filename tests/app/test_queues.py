@@ -52,9 +52,7 @@ def test_queues_are_listed_the_worst_first(open_page: Open, filled: Path, tmp_pa
     assert by_queue.loc["audit", "ready"] == NONE  # a stream has no backlog
 
 
-def test_what_waited_is_drawn(
-    open_page: Open, filled: Path, tmp_path: Path
-) -> None:
+def test_what_waited_is_drawn(open_page: Open, filled: Path, tmp_path: Path) -> None:
     folder = add_rabbit(filled, tmp_path / "rabbit", NOW)
     test = open_page(folder, "queues")
     calm(test)

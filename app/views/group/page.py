@@ -70,6 +70,7 @@ with heading, st.container(horizontal=True, vertical_alignment="center"):
     st.title(escape(group), anchor=False, width="content")
     components.badge(BADGE_STYLES[status], note=group_list.STATUS_WINDOW)
     asks_why = st.toggle("Why this status", key="group-why")
+    open_alerts.draw(view, "group", group, is_said=True)
 
 began, is_before = row["since"], row["since_at_least"]
 if status is Status.LOSING_DATA:
@@ -107,10 +108,10 @@ with components.guarded():
     watched = queries.recent(view, CONNECTORS) if view.settings.connect else CONNECTORS.empty
     if (connector := view_model.of_connector(group, watched)) is not None:
         sentence, is_known = connector
-        st.caption(escape(sentence))
-        if is_known:
-            routes.link(routes.CONNECT, "Kafka Connect", icon=":material/cable:")
-open_alerts.draw(view, "group", group)
+        with components.beside_each_other():
+            st.caption(escape(sentence), width="content")
+            if is_known:
+                routes.link(routes.CONNECT, "Kafka Connect", icon=":material/cable:")
 # The history is read for it, so that it is worked out only where somebody asks.
 if asks_why:
     with components.guarded():

@@ -85,9 +85,10 @@ else:
     )
 if found["unknown_reason"]:
     sentence += f" Not known: {found['unknown_reason']}."
-st.markdown(escape(thin(sentence)))
+with components.beside_each_other():
+    st.markdown(escape(thin(sentence)), width="content")
+    open_alerts.draw(view, "topic", topic, readers=readers["group"].to_list())
 components.say_what_is_of_now(view)
-open_alerts.draw(view, "topic", topic, readers=readers["group"].to_list())
 
 unread_left, left_colour = topic_list.reaches_unread(readers, view.now)
 usual = seasons.season(view, "topic", topic, "arrival_per_second")

@@ -323,4 +323,6 @@ def test_a_rebalance_tells_its_members_before_and_after() -> None:
             "members": [2, 2],
         }
     )
-    assert group_view_model.rebalance_rows(rows)["course"].to_list() == ["2", "3 → 2"], "the newest first"
+    assert group_view_model.rebalance_rows(rows)["course"].to_list() == ["2", "3 → 2"], (
+        "the newest first"
+    )
