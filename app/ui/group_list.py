@@ -9,10 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from alerting.current.unread import NOT_READ
 from alerting.inputs.facts import slowest_first
 from alerting.status.model import LATE, STEADY_RATIO, Status
-from alerting.status.on_time import BEYOND_OBJECTIVE, KEEPS_UP, LAG_GROWS
+from alerting.status.on_time import BEYOND_OBJECTIVE
 from app.data.history import TIME
 from app.style.format import count, duration, exact, listing, short
 from app.ui import loss_words
@@ -226,56 +225,6 @@ _LOST_OF_ONE = re.compile(
 )
 """Of a group with one partition."""
 _OF_ONE = re.compile(r", 1 of \d+ partitions?$")
-
-
-def with_brief_reasons(groups: pl.DataFrame) -> pl.DataFrame:
-    """Leave out of each reason what stands in the columns beside it, and a plain "all".
-
-    Those are how late the group is, and its status.
-    """
-    brief = [
-        # A column that no row has is left out; one of empty texts would stay.
-        _briefly(BADGE_STYLES[Status(status)].word, reason) if reason else None
-        for status, reason in groups.select("status", "reason").iter_rows()
-    ]
-    return groups.with_columns(pl.Series("reason", brief, dtype=pl.String))
-
-
-def _briefly(word: str, reason: str) -> str:
-    reason, not_read, ago = _HOW_LATE.sub("", reason).partition(NOT_READ)
-    for long, brief in _BRIEFER:
-        reason = long.sub(brief, reason)
-    if reason.startswith(_IN_FIGURES):
-        reason = f"{reason.partition(':')[0]}."
-    if reason.lower().startswith(word.lower()):
-        reason = reason[len(word) :].lstrip(",:; ")
-    return _OF_ALL.sub("", reason) + not_read + ago
-
-
-_HOW_LATE = re.compile(r"^\d[\d\w ]* behind with [\d,]+ messages?[,:]? ")
-_BRIEFER = (
-    # How many are lost, in what time, and where: a table has little room.
-    (
-        re.compile(
-            r" messages? lost to retention (?:evenly )?(on .+), in the last (\d+ \w+)"
-            r"( or since the last commit)?"
-        ),
-        r" lost in \2\3, \1",
-    ),
-    (
-        re.compile(r" messages? lost to retention (?:evenly )?(on .+), since the last commit"),
-        r" lost since the last commit, \1",
-    ),
-    (re.compile(r" messages? lost to retention\b"), " lost"),
-    # The lag says how many wait.
-    (re.compile(r"(?<=^No commit )(on .+) while [\d,]+ messages? waits? there"), r"\1"),
-    (re.compile(r"on 1 of (\d+ partitions?) \((\S+)\)"), r"on \2, 1 of \1"),
-)
-_IN_FIGURES = (f"{KEEPS_UP}: ", f"{LAG_GROWS}: ", BEYOND_OBJECTIVE)
-"""Lag, time lag and rates say how well a group keeps up that is not late."""
-_OF_ALL = re.compile(
-    r"(?<=nobody consumes) (\d+) of \1 partitions?|(?:behind )?on (\d+) of \2 partitions?, (?=most)"
-)
 
 
 def with_advice(

@@ -122,6 +122,23 @@ def in_a_line(advice: Recommendation) -> str:
     return f"{said}; {act}" if act else said
 
 
+_BRIEFER: dict[AdviceKind, str] = {
+    AdviceKind.BLOCKED_PARTITION: "blocked partition",
+    AdviceKind.BLOCKED_GROUP: "blocked group",
+    AdviceKind.HOT_PARTITION: "hot partition",
+    AdviceKind.HOT_KEY: "hot key",
+    AdviceKind.PARTITION_BOUND: "too few partitions",
+    AdviceKind.REMOVE_CONSUMERS: "fewer consumers",
+    AdviceKind.DOWNSTREAM: "slow downstream",
+}
+
+
+def in_few_words(advice: Recommendation) -> str:
+    """Return advice as a column of a table has room for it."""
+    said = change(advice)
+    return _BRIEFER.get(advice.kind, said) if said == WORDS[advice.kind] else said
+
+
 def in_the_past(advice: Recommendation, older: Overtaken) -> str:
     """Say in a line what was advised before its subject changed, where a card would contradict."""
     what = "No change" if advice.kind is AdviceKind.KEEP else f"The change “{change(advice)}”"

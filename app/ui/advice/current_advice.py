@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -23,7 +23,7 @@ from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
 from lake.schemas.tables import RECOMMENDATIONS
 from lake.storage.store import Lake
 from scaling.advice.advice_table import from_row, recommendation_frame, recommendation_rows
-from scaling.advice.model import AdviceKind, Subject
+from scaling.advice.model import AdviceKind, Recommendation, Subject
 from scaling.advice.stored_advice import (
     ADVISE_EVERY,
     IS_CHANGE,
@@ -121,13 +121,20 @@ def _read(view: View, group: str | None) -> CurrentAdvice:
     )
 
 
-def of_groups(view: View, groups: Collection[str], *, also_old: bool = False) -> dict[str, str]:
+def of_groups(
+    view: View,
+    groups: Collection[str],
+    *,
+    also_old: bool = False,
+    written: Callable[[Recommendation], str] = advice_cards.in_a_line,
+) -> dict[str, str]:
     """Return the most urgent change that the job advises on each of these groups, in a line.
 
     Args:
         view: The frame of the page.
         groups: The groups.
         also_old: Whether advice that says nothing about the present is returned, with its age.
+        written: Writes it.
 
     Raises:
         LakeError: The advice cannot be read.
@@ -147,7 +154,7 @@ def of_groups(view: View, groups: Collection[str], *, also_old: bool = False) ->
     for row in on_groups.iter_rows(named=True):
         older = now_known.overtakes(row, zone=view.zone, now=view.now)
         if older is None or not older.is_void:
-            lines[row["subject"]] = f"{old}{advice_cards.in_a_line(from_row(row))}"
+            lines[row["subject"]] = f"{old}{written(from_row(row))}"
     return lines
 
 

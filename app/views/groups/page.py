@@ -9,7 +9,8 @@ from app.data.history import GROUP, evenly
 from app.style.columns import line_width, room_left
 from app.style.format import BRIEFLY, clock, count, duration, escape
 from app.ui import components, group_list, losses, present_incidents, routes, tables
-from app.ui.advice import current_advice
+from app.ui.advice import advice_cards, current_advice
+from app.ui.brief_reasons import with_brief_reasons
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.tables import Column
 from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
@@ -48,7 +49,9 @@ def with_advice(listed: pl.DataFrame) -> pl.DataFrame:
     """Add the objective of each group, and what is advised on it."""
     advised = {}
     with components.guarded():
-        advised = current_advice.of_groups(view, listed["group"].to_list(), also_old=True)
+        names = listed["group"].to_list()
+        written = advice_cards.in_few_words
+        advised = current_advice.of_groups(view, names, also_old=True, written=written)
     return group_list.with_advice(listed, advised, view.settings.scaling.objective_seconds)
 
 
@@ -97,7 +100,7 @@ with components.guarded():
     lost = losses.by_group(view, present_incidents.here(view))
 shown = group_list.with_total_losses(shown, lost)
 if not view.is_phone:
-    shown, quiet_shown = map(group_list.with_brief_reasons, (shown, quiet_shown))
+    shown, quiet_shown = map(with_brief_reasons, (shown, quiet_shown))
 
 objectives = {
     "objective_seconds": Column(

@@ -14,7 +14,7 @@ from app.data.context import View
 from app.data.time_range import RANGES
 from app.style.theme import OK, URGENT
 from app.ui import tables
-from app.ui.advice.advice_cards import in_a_line
+from app.ui.advice.advice_cards import in_a_line, in_few_words
 from app.ui.advice.advice_history import change
 from app.ui.file_names import file_name
 from app.ui.tables import DASH, NEVER, NONE, Column, cards, csv, styled, texts
@@ -397,3 +397,6 @@ def test_advice_on_a_hot_partition_says_which_and_how_hot(
         ),
     )
     assert in_a_line(advice) == said
+    assert in_few_words(advice) == "hot partition", "a table has little room"
+    more = replace(advice, kind=AdviceKind.ADD_CONSUMERS, current=2, proposed=3)
+    assert in_few_words(replace(more, quantity="consumers")) == "2 → 3 consumers"

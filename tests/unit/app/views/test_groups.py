@@ -9,6 +9,7 @@ import pytest
 
 from alerting.status.model import Status
 from app.ui import group_list
+from app.ui.brief_reasons import with_brief_reasons
 from app.ui.tables import NEVER, NONE
 from tests.unit.app.views.made_rows import at, partition_statuses, statuses
 
@@ -191,13 +192,13 @@ def test_the_objective_that_all_groups_have() -> None:
     [
         pytest.param(
             "At least 9 messages lost to retention on o-1, 1 of 4 partitions, in the last 10 min.",
-            "At least 1 372 lost since 23:37, lately on o-1.",
+            "At least 1 372 lost since 23:37.",
             id="one partition",
         ),
         pytest.param(
             "At least 1,436 messages lost to retention evenly on all 3 partitions, in the last "
             "10 min or since the last commit.",
-            "At least 1 372 lost since 23:37, lately on all 3 partitions.",
+            "At least 1 372 lost since 23:37.",
             id="all",
         ),
         pytest.param(
@@ -212,7 +213,7 @@ def test_how_much_a_group_lost_is_the_total_of_all_pages(reason: str, said: str)
     lost = {"g": "At least 1 372 lost since 23:37"}
     both = [{"group": name, "status": "LOSING_DATA", "reason": reason} for name in ("g", "h")]
     rows = statuses(*both)
-    found = group_list.with_brief_reasons(group_list.with_total_losses(rows, lost))
+    found = with_brief_reasons(group_list.with_total_losses(rows, lost))
     assert found["reason"][0] == said
     assert group_list.with_total_losses(rows, lost)["reason"][1] == reason
 
@@ -221,7 +222,7 @@ def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
     given = {
         "Stopped: nobody consumes, 9 messages wait.": (
             "STOPPED",
-            "nobody consumes, 9 messages wait.",
+            "Nobody consumes, 9 messages wait.",
         ),
         "No commit on 1 of 12 partitions (o-7) while 1 message waits there.": (
             *("STALLED", "No commit on o-7, 1 of 12 partitions."),
@@ -245,29 +246,29 @@ def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
         ),
         "42 min 41 s behind with 1,420 messages, falling behind on 4 of 4 partitions, most on "
         "o-1: 40/s arrive, 30/s consumed.": (
-            *("FALLING_BEHIND", "most on o-1: 40/s arrive, 30/s consumed."),
+            *("FALLING_BEHIND", "Most on o-1: 40/s arrive, 30/s consumed."),
         ),
         "1 min behind with 20 messages, falling behind on o-1, 1 of 4 partitions: 4/s "
         "arrive there, 3/s consumed.": (
             "FALLING_BEHIND",
-            "on o-1, 1 of 4 partitions: 4/s arrive there, 3/s consumed.",
+            "On o-1, 1 of 4 partitions: 4/s arrive there, 3/s consumed.",
         ),
         "9 min behind with 20 messages, catching up, drained in 3 min; behind on 4 of 4 "
         "partitions, most on o-1: 1/s arrive, 2/s consumed.": (
             "CATCHING_UP",
-            "drained in 3 min; most on o-1: 1/s arrive, 2/s consumed.",
+            "Drained in 3 min; most on o-1: 1/s arrive, 2/s consumed.",
         ),
         "3 min behind with 9 messages, catching up; behind evenly on 5 of 6 partitions.": (
-            *("CATCHING_UP", "behind evenly on 5 of 6 partitions."),
+            *("CATCHING_UP", "Behind evenly on 5 of 6 partitions."),
         ),
         "1 h 12 min behind with 1 message: nobody consumes 2 of 3 partitions, 15/s more arrive.": (
-            *("STOPPED", "nobody consumes 2 of 3 partitions, 15/s more arrive."),
+            *("STOPPED", "Nobody consumes 2 of 3 partitions, 15/s more arrive."),
         ),
         "2 min behind with 9 messages: nobody consumes 3 of 3 partitions, 15/s more arrive.": (
-            *("STOPPED", "nobody consumes, 15/s more arrive."),
+            *("STOPPED", "Nobody consumes, 15/s more arrive."),
         ),
         "Unknown: the newest sample is 5 min old; on 2 of 3 partitions, such as o-1.": (
-            *("UNKNOWN", "the newest sample is 5 min old; on 2 of 3 partitions, such as o-1."),
+            *("UNKNOWN", "The newest sample is 5 min old; on 2 of 3 partitions, such as o-1."),
         ),
         "Keeps up: 3 messages wait.": ("OK", "Keeps up."),
         "Later than its objective of 1 min, but keeps up: 9/s arrive, 9/s consumed; 2 min behind "
@@ -278,5 +279,44 @@ def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
     groups = pl.DataFrame(
         {"status": [status for status, _ in given.values()], "reason": list(given)}
     )
-    brief = group_list.with_brief_reasons(groups)
+    brief = with_brief_reasons(groups)
     assert brief["reason"].to_list() == [said for _, said in given.values()]
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "said"),
+    [
+        pytest.param(
+            "STALLED",
+            "No commit on 1 of 4 partitions (a.b-2) while 8,579 messages wait there.",
+            "No commit on partition 2.",
+            id="a partition stands still",
+        ),
+        pytest.param(
+            "FALLING_BEHIND",
+            "6 min behind with 20 messages, falling behind on a.b-0, 1 of 6 partitions: 100/s "
+            "arrive there, 66/s consumed.",
+            "Partition 0: 100/s arrive, 66/s consumed.",
+            id="a partition falls behind",
+        ),
+        pytest.param(
+            "FALLING_BEHIND",
+            "6 min behind with 20 messages, falling behind on 2 of 6 partitions, most on a.b-0: "
+            "100/s arrive, 66/s consumed.",
+            "On 2 of 6 partitions, most on partition 0: 100/s arrive, 66/s consumed.",
+            id="most on one",
+        ),
+        pytest.param(
+            "FALLING_BEHIND",
+            "1 min behind with 20 messages, falling behind on all 6 partitions: 180/s arrive, "
+            "145/s consumed.",
+            "On all 6 partitions.",
+            id="all, whose rates stand beside it",
+        ),
+    ],
+)
+def test_the_only_topic_of_a_group_needs_no_name(status: str, reason: str, said: str) -> None:
+    one = pl.DataFrame({"status": [status], "reason": [reason], "topics": [["a.b"]]})
+    assert with_brief_reasons(one)["reason"].to_list() == [said]
+    two = one.with_columns(topics=pl.lit(["a.b", "c"]))
+    assert ("a.b-" in with_brief_reasons(two)["reason"][0]) is ("a.b-" in reason)
