@@ -217,15 +217,15 @@ def _in_all(lost: str) -> Callable[[re.Match[str]], str]:
 
 
 _LOST_OF_LATE = re.compile(
-    r"^At least [\d,]+ messages? lost to retention (?:evenly )?(on .+?), "
+    r"^At least [\d,]+ messages? lost (?:evenly )?(on .+?), "
     r"(?:since the last commit|in the last \d+ \w+(?: or since the last commit)?)"
 )
 _LOST_OF_ONE = re.compile(
-    r"^[\d,]+ messages? lost to retention (?:since its last commit|in the last \d+ \w+)"
+    r"^[\d,]+ messages? lost (?:since its last commit|in the last \d+ \w+)"
     r"(?:, at \d+ times)?\."
 )
 """Of a group with one partition."""
-_OF_ONE = re.compile(r", 1 of \d+ partitions?$")
+_OF_ONE = re.compile(r" \(1 of \d+\)$")
 
 
 def with_brief_reasons(groups: pl.DataFrame) -> pl.DataFrame:
@@ -257,25 +257,23 @@ _BRIEFER = (
     # How many are lost, in what time, and where: a table has little room.
     (
         re.compile(
-            r" messages? lost to retention (?:evenly )?(on .+), in the last (\d+ \w+)"
+            r" messages? lost (?:evenly )?(on .+), in the last (\d+ \w+)"
             r"( or since the last commit)?"
         ),
         r" lost in \2\3, \1",
     ),
     (
-        re.compile(r" messages? lost to retention (?:evenly )?(on .+), since the last commit"),
+        re.compile(r" messages? lost (?:evenly )?(on .+), since the last commit"),
         r" lost since the last commit, \1",
     ),
-    (re.compile(r" messages? lost to retention\b"), " lost"),
+    (re.compile(r" messages? lost\b"), " lost"),
     # The lag says how many wait.
     (re.compile(r"(?<=^No commit )(on .+) while [\d,]+ messages? waits? there"), r"\1"),
-    (re.compile(r"on 1 of (\d+ partitions?) \((\S+)\)"), r"on \2, 1 of \1"),
+    (re.compile(r"on 1 of (\d+) partitions? \((\S+)\)"), r"on \2 (1 of \1)"),
 )
 _IN_FIGURES = (f"{KEEPS_UP}: ", f"{LAG_GROWS}: ", BEYOND_OBJECTIVE)
 """Lag, time lag and rates say how well a group keeps up that is not late."""
-_OF_ALL = re.compile(
-    r"(?<=nobody consumes) (\d+) of \1 partitions?|(?:behind )?on (\d+) of \2 partitions?, (?=most)"
-)
+_OF_ALL = re.compile(r"(?:behind )?on (\d+) of \1 partitions?, (?=most)")
 
 
 def with_advice(
