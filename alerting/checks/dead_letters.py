@@ -22,6 +22,8 @@ _RATIO_SECONDS = 60.0
 _NEW_SECONDS = 900.0
 """An exception class is new for this long."""
 
+_MOST = 0.5
+
 _NOT_WORKING = frozenset({Status.STOPPED, Status.STALLED})
 
 
@@ -38,22 +40,23 @@ def dead_letter_ratio(given: CheckInput) -> Iterable[CheckResult]:
         return
     ratios, seconds = _ratios(frames), _ratio_seconds(frames)
     # Pages show the mean of five minutes: the time of these numbers is said.
-    window = f", over {duration(seconds)}"
+    window = f" over {duration(seconds)}"
     for row in dead_letter_rows(frames.rows(DEAD_LETTERS), TOPICS.empty).iter_rows(named=True):
-        base = f"what arrives in {row['origin'] or 'its origin'}"
-        mostly = ""
-        if row["top_reason"]:
-            mostly = f", mostly {row['top_reason']} ({share(row['top_share'])} of those sampled)"
         failing = ratios.get((row["source"], row["name"]), _Failing())
         measured, arriving = failing.measured, failing.per_second
         # A reader that catches up reads more than arrives, and more fails: the base is said.
-        how_many = "An unknown share" if measured is None else share(measured)
+        how_many = "an unknown share" if measured is None else share(measured)
+        parts = (
+            f"{minute_rate(arriving)}{window}" if arriving else "",
+            f"{how_many} of {row['origin'] or 'its origin'}",
+            _commonest(row),
+        )
+        said = ", ".join(filter(None, parts))
         yield CheckResult(
             labels=_labels(given, row),
             value=failing.assumed,
             what=f"Dead letters arrive in {row['name']}",
-            detail=f"{how_many} of {base} fails{mostly}"
-            + (f"; {minute_rate(arriving)}{window}" if arriving else "")
+            detail=f"{said[0].upper()}{said[1:]}"
             + ("." if row["redrive_group"] else "; nobody redrives them."),
             cause=row["top_reason"] or "",
             step="Look at the reasons, fix the cause, then redrive."
@@ -190,6 +193,12 @@ def _labels(given: CheckInput, row: Mapping[str, Any]) -> dict[str, str]:
 
 def _related(row: Mapping[str, Any]) -> dict[str, str]:
     return {"group": row["redrive_group"]} if row["redrive_group"] else {}
+
+
+def _commonest(row: Mapping[str, Any]) -> str:
+    """Name the reason that most of those sampled have, or more than any other."""
+    reason, of_all = row["top_reason"], row["top_share"] or 0.0
+    return f"{'mostly' if of_all > _MOST else 'most often'} {reason}" if reason else ""
 
 
 def _number(waiting: int | None) -> str:

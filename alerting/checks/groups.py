@@ -9,7 +9,6 @@ from alerting.checks.model import Check, CheckInput, CheckResult, check
 from alerting.inputs.windows import GroupKey
 from alerting.status.baseline import REBALANCING, plain_state
 from alerting.status.descriptions import (
-    LOST_DATA,
     MISSES_OBJECTIVE,
     WAIT_STEP,
     GroupWords,
@@ -48,7 +47,7 @@ def _status(status: Status, meaning: str) -> Check:
                 yield CheckResult(
                     labels=_labels(key),
                     value=_worth(found),
-                    what=f"{key.group} {_does(given, key, found)}",
+                    what=f"{key.group} {_words(given, key, found).verb}",
                     detail=found.reason,
                     since=found.since,
                     began_before=found.began_before_window,
@@ -146,12 +145,6 @@ def _words(given: CheckInput, key: GroupKey, found: GroupStatus) -> GroupWords:
         return _NO_WORDS
     kind = given.groups.get(key.group, {}).get("kind")
     return group_words(found.status, kind) or _NO_WORDS
-
-
-def _does(given: CheckInput, key: GroupKey, found: GroupStatus) -> str:
-    if found.status is Status.LOSING_DATA and not is_losing(found, given.frames):
-        return LOST_DATA
-    return _words(given, key, found).verb
 
 
 def _step(given: CheckInput, key: GroupKey, found: GroupStatus) -> str:

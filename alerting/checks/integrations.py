@@ -33,8 +33,7 @@ def connector_failed(given: CheckInput) -> Iterable[CheckResult]:
             detail=_why(error),
             since=_since(given, row, _HAS_FAILED),
             cause=error or "",
-            step="Fix the cause that its error names, then restart it; the Connect page has the "
-            "command.",
+            step="Fix what its error names, then restart it: the Connect page has the command.",
             page="connect",
             related=_group(row),
         )
@@ -58,8 +57,7 @@ def tasks_failed(given: CheckInput) -> Iterable[CheckResult]:
             detail=_why(error),
             since=_since(given, row, _LACKS_TASKS) if count else None,
             cause=error or "",
-            step="Fix the cause that their error names, then restart the failed tasks; the Connect "
-            "page has the command.",
+            step="Fix what their error names, then restart them: the Connect page has the command.",
             page="connect",
             related=_group(row),
         )
@@ -114,8 +112,8 @@ def queue_target_missing(given: CheckInput) -> Iterable[CheckResult]:
             labels=_queue(given, row),
             value=1.0 if is_missing else None,
             what=f"{row['queue']} loses its dead letters",
-            detail=f"Its dead-letter exchange {exchange or '(default)'} leads to no queue: what "
-            "dies is lost without a trace.",
+            detail=f"Its dead-letter exchange {exchange or '(default)'} leads to no queue: each is "
+            "lost.",
             cause="The dead-letter queue or its binding was never made, or deleted.",
             step="Create the queue and bind it to the exchange.",
             page="queues",

@@ -8,15 +8,16 @@ from dataclasses import replace
 from alerting.rules.lifecycle import SETTLE_SECONDS, Alert, State
 from alerting.rules.model import SEVERITIES, worst
 from alerting.rules.no_longer_so import CatchUps, group_of, without_past_causes, without_worked_off
-from alerting.status.descriptions import WAIT_STEP
+from alerting.status.descriptions import LOST_DATA, WAIT_STEP
 
 OVER_STEP = "It is over; wait until its symptoms have ended."
 
+_LOSES = "losing_data"
 _LOSS = "data_loss_deadline"
-_LEADING = ("losing_data", "stopped", "stalled", _LOSS)
+_LEADING = (_LOSES, "stopped", "stalled", _LOSS)
 _HELD = ("stopped", "stalled", "objective_missed", "falling_behind")
 """Trouble of a group: what a cause outside of the group explains it by explains its loss, too."""
-_STRENGTH = ("losing_data", *_HELD, _LOSS)
+_STRENGTH = (_LOSES, *_HELD, _LOSS)
 _LED = frozenset({_LOSS, "objective_missed"})
 _APART = frozenset({(State.FIRING, State.PENDING), (State.PENDING, State.RESOLVED)})
 """States of a symptom and its cause: what is certain does not hide under what is not, and what may
@@ -33,7 +34,7 @@ def as_listed(alerts: Iterable[Alert], catches_up: CatchUps | None = None) -> li
     - Each row above data that will be lost has the earliest deadline; where its cause only has to
       wait, its step is that of what is about to be lost.
     - A row is pending only if all of it is.
-    - What is over is named by what it was, and as severe as it was.
+    - What is over is named by what it was, and as severe as it was; a loss in the past tense.
     - What followed from a cause stands under it, whether either goes on or is over.
     - What another alert of the same trouble shows not to be so any more recovers at once.
 
@@ -41,7 +42,7 @@ def as_listed(alerts: Iterable[Alert], catches_up: CatchUps | None = None) -> li
         alerts: The alerts.
         catches_up: What is known of groups that catch up, beside alerts.
     """
-    listed = [as_it_was(one) if one.state is State.RESOLVED else one for one in alerts]
+    listed = [as_it_was(one) if one.state is State.RESOLVED else _in_past(one) for one in alerts]
     listed = without_worked_off(map(_under_followed, listed), catches_up or {})
     newest = _newest(listed)
     leading: dict[tuple[str, str], list[Alert]] = {}
@@ -79,7 +80,7 @@ def as_it_was(alert: Alert) -> Alert:
     """Return an alert with what it said while what it fired for was so."""
     was = alert.before_mending
     if was is None:
-        return alert
+        return _in_past(alert)
     severity = worst((alert.severity, was.severity))
     return replace(
         alert,
@@ -89,6 +90,15 @@ def as_it_was(alert: Alert) -> Alert:
         step=was.step,
         cause=was.cause,
     )
+
+
+def _in_past(alert: Alert) -> Alert:
+    """Return an alert of a loss that is over as that; while it fires it has one name throughout."""
+    is_over = alert.state is State.RESOLVED or alert.is_recovering
+    group = alert.labels.get("group")
+    if alert.check != _LOSES or group is None or not is_over:
+        return alert
+    return replace(alert, what=f"{group} {LOST_DATA}")
 
 
 def _newest(alerts: Iterable[Alert]) -> dict[str, Alert]:

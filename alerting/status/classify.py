@@ -84,7 +84,7 @@ def _lost(found: Measurement) -> StatusDecision | None:
     before_window = overtaken is None or overtaken.messages < lost
     window = f"in the last {duration(found.span_seconds)}"
     when = "since its last commit" if before_window else window
-    text = f"{messages(lost)} lost to retention {when}"
+    text = f"{messages(lost)} lost {when}"
     if overtaken is not None and overtaken.times > 1 and not before_window:
         text += f", at {overtaken.times} times"
     return StatusDecision(

@@ -18,7 +18,7 @@ LATE_STEP = "Look at what its handlers wait for; if they are busy all the time, 
 MISSES_OBJECTIVE = "misses its objective"
 
 LOST_DATA = "lost data"
-"""What a group did that loses none now, while its status is that of the last minutes."""
+"""What a group did that loses none now, or whose loss is over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -287,7 +287,8 @@ def _group_sentence(
     # A sentence about some of the partitions has their rates, not those of all.
     there = numbers if len(alike) == len(deciding) else _totals(alike, worst)
     told = rates if worst.status is Status.OK else compared_rates
-    flow = _flow(told, there, "" if there is numbers else " there")
+    # One is named right before them.
+    flow = _flow(told, there, "" if there is numbers or len(alike) == 1 else " there")
     # What decides comes first: tables show the first words only.
     late_on = f"{on_partitions(_amounts(alike), len(deciding))}{flow}{missing}"
     match worst.status:
@@ -307,7 +308,7 @@ def _group_sentence(
             arriving = f", {rate(more)} more arrive" if more else ""
             return f"{how_long}: {how_late}{arriving}{missing}."
         case Status.FALLING_BEHIND:
-            return f"{how_late}, falling behind {late_on}."
+            return f"{how_late}, {late_on}."
         case Status.STALLED:
             # Since when is told beside it.
             waits = sum(decision.numbers.lag or 0 for decision in alike)
@@ -317,7 +318,8 @@ def _group_sentence(
             how_late = late(there.lag or 0, there.behind_seconds)
             more = there.arrival_per_second
             arriving = f", {rate(more)} more arrive" if more else ""
-            return f"{how_late}: nobody consumes {of_all}{arriving}{missing}."
+            some = f" {of_all}" if len(alike) < len(deciding) else ""
+            return f"{how_late}: nobody consumes{some}{arriving}{missing}."
         case Status.REWOUND:
             return f"{worst.reason.rstrip('.')} on {where}; {of_all} were rewound{missing}."
         case Status.LOSING_DATA:
@@ -329,7 +331,7 @@ def _group_sentence(
             if any(before) and not all(before):
                 when = f"{window} or since the last commit"
             return (
-                f"At least {messages(numbers.lost_messages or 0)} lost to retention "
+                f"At least {messages(numbers.lost_messages or 0)} lost "
                 f"{on_partitions(lost, len(deciding))}, {when}{missing}."
             )
         case Status.UNKNOWN:

@@ -96,7 +96,7 @@ _EVEN = 1.25
 def on_partitions(amounts: Mapping[str, float], number: int) -> str:
     """Say on which partitions something is: the one with most, or ``evenly`` where all are alike.
 
-    ``on 3 of 12 partitions, most on orders-3``, ``on orders-3, 1 of 12 partitions``,
+    ``on 3 of 12 partitions, most on orders-3``, ``on orders-3 (1 of 12)``,
     ``on 2 of 12 partitions`` or ``evenly on all 12 partitions``.
 
     Args:
@@ -108,7 +108,7 @@ def on_partitions(amounts: Mapping[str, float], number: int) -> str:
     every = plural(number, "partition")
     some = f"{len(amounts)} of {every}"
     if not others:
-        return f"on {most}, {some}"
+        return f"on {most} (1 of {number})"
     if amounts[most] > 0 and amounts[most] >= _STANDS_OUT * median(others):
         return f"on {some}, most on {most}"
     evenly = "evenly " if amounts[most] <= _EVEN * min(others) else ""

@@ -175,13 +175,19 @@ def open_store(view: View) -> VisibleAlerts | None:
 
 
 def acknowledged(view: View) -> dict[str, Acknowledgement]:
-    """Return who looks after which alert, by its id; nothing where no service has run.
+    """Return who looks after which alert, by its id: of one read, whatever of a page asks.
+
+    Nothing where no service has run.
 
     Raises:
         AlertingError: The store cannot be read.
     """
-    store = open_store(view)
-    return {} if store is None else store.acknowledgements()
+
+    def read() -> dict[str, Acknowledgement]:
+        store = open_store(view)
+        return {} if store is None else store.acknowledgements()
+
+    return view.once("acknowledged", read)
 
 
 def looked_after(view: View) -> frozenset[str]:
@@ -190,8 +196,7 @@ def looked_after(view: View) -> frozenset[str]:
     Where the store cannot be read, nobody is known to: then all count as what needs somebody.
     """
     try:
-        store = whole_store(view)
-        return frozenset() if store is None else frozenset(store.acknowledgements())
+        return frozenset(acknowledged(view))
     except AlertingError:
         return frozenset()
 

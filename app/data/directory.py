@@ -35,7 +35,9 @@ SCHEMA = pl.Schema(
         "in_trouble": pl.Boolean(),  # its status is not OK, or it fires
     }
 )
-_FIRST = ("alert", "group", "topic")
+ALERT, SYMPTOM = "alert", "symptom"
+"""The kinds of what fires or is pending: causes, and what follows from them."""
+_FIRST = ("group", "topic")
 """Kinds that come before the others among what is called alike and as badly off."""
 
 
@@ -113,23 +115,31 @@ def _queues(view: View) -> pl.DataFrame:
 def _alerts(view: View) -> pl.DataFrame:
     """Return the open alerts, each of which leads to its incident where a service keeps them.
 
-    What two rules say of one thing is one: what fires, and the worst of that.
+    What two rules say of one thing is one: what fires, and the worst of that. What follows from
+    another one that is open is a symptom.
     """
     try:
         found = present.open_alerts(view)
     except LakeError:
         return _rows(())
+    found = found.filter(pl.col("state") != State.RESOLVED.value)
     severity = pl.Enum([one.value for one in SEVERITIES])
-    once = found.sort(
-        pl.col("state") != State.FIRING.value,
-        pl.col("severity").cast(severity),
-        maintain_order=True,
-    ).unique(["cluster", "check", "what"], keep="first", maintain_order=True)
-    rows = once.select("what", "rule", "fingerprint", "started_at", "state").iter_rows()
+    follows = pl.col("inhibited_by").is_in(found["fingerprint"].implode())
+    once = (
+        found.with_columns(follows.fill_null(value=False).alias("follows"))
+        .sort(
+            pl.col("state") != State.FIRING.value,
+            pl.col("severity").cast(severity),
+            maintain_order=True,
+        )
+        .unique(["cluster", "check", "what"], keep="first", maintain_order=True)
+    )
+    names = ("what", "rule", "fingerprint", "started_at", "state", "follows")
+    rows = once.select(names).iter_rows()
     kept = present.runs(view)
     return _rows(
         (
-            *("alert", thin(what), rule),
+            *(SYMPTOM if is_symptom else ALERT, thin(what), rule),
             *(
                 ("incident", "alert", alert_id(fingerprint, started.timestamp()))
                 if kept and started is not None
@@ -137,7 +147,7 @@ def _alerts(view: View) -> pl.DataFrame:
             ),
             state == State.FIRING,
         )
-        for what, rule, fingerprint, started, state in rows
+        for what, rule, fingerprint, started, state, is_symptom in rows
     )
 
 
@@ -157,9 +167,11 @@ def _rows(found: Iterable[tuple[str | bool, ...]]) -> pl.DataFrame:
 
 
 def found(known: pl.DataFrame, text: str) -> pl.DataFrame:
-    """Return the names that hold every word of a text: those that begin with it come first.
+    """Return the names that hold every word of a text, that which is the text first.
 
-    Among these comes what is in trouble, then groups, then topics, then the rest.
+    Then come those that begin with it, then alerts, then those with a word that does, then the
+    rest; among these what is in trouble, then groups, then topics. Symptoms are found where nothing
+    else is: their cause leads to them.
 
     Args:
         known: Rows of ``SCHEMA``.
@@ -170,16 +182,20 @@ def found(known: pl.DataFrame, text: str) -> pl.DataFrame:
         return known.clear()
     name = pl.col("name").str.to_lowercase()
     place = (
-        pl.when(name == " ".join(words))
+        pl.when(pl.col("kind").is_in([ALERT, SYMPTOM]))
+        .then(2)
+        .when(name == " ".join(words))
         .then(0)
         .when(name.str.starts_with(words[0]))
         .then(1)
         .when(name.str.contains(rf"[^a-z0-9]{pl.escape_regex(words[0])}"))
-        .then(2)
-        .otherwise(3)
+        .then(3)
+        .otherwise(4)
     )
     holds = [name.str.contains(word, literal=True) for word in words]
     kind = pl.col("kind").replace_strict(_FIRST, range(len(_FIRST)), default=len(_FIRST))
-    return known.filter(*holds).sort(
+    matching = known.filter(*holds)
+    others = matching.filter(pl.col("kind") != SYMPTOM)
+    return (matching if others.is_empty() else others).sort(
         place, ~pl.col("in_trouble"), kind, name.str.len_chars(), "name", "kind"
     )

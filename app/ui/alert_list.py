@@ -166,6 +166,11 @@ def _worse_than_last(alert: Alert) -> str:
     return f"worst (old messages included): {said}"
 
 
+def looked_after_by(by: Acknowledgement | None) -> str:
+    """Say in a row who looks after it; nothing where nobody does."""
+    return f"looked after by {by.author}" if by else ""
+
+
 def moment(at: float | None) -> datetime | None:
     """Return a moment of the store."""
     return None if at is None else datetime.fromtimestamp(at, UTC)
@@ -231,7 +236,7 @@ def alert_rows(
             text
             for text, is_so in (
                 (f"no data for {duration(unseen)}", alert.no_data_since is not None),
-                (f"{by.author} looks after it" if by else "", by is not None),
+                (looked_after_by(by), by is not None),
                 ("silenced", alert.id in quiet),
                 (f"under: {(causes or {}).get(alert.inhibited_by or '', '')}", alert.is_inhibited),
                 ("came back " + count(alert.flaps, "time"), alert.flaps > 0),

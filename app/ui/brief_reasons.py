@@ -37,8 +37,8 @@ def _briefly(word: str, reason: str, topics: Sequence[str]) -> str:
     if reason.lower().startswith(word.lower()):
         reason = reason[len(word) :].lstrip(",:; ")
     if len(topics) == 1:
-        name = rf"(?<![\w.-]){re.escape(topics[0])}-(\d+)(?:, 1 of \d+ partitions)?"
-        reason = _OF_ONE_ALONE.sub(r"\1", re.sub(name, r"partition \1", reason))
+        name = rf"(?<![\w.-]){re.escape(topics[0])}-(\d+)(?: \(1 of \d+\))?"
+        reason = _OF_ONE_ALONE.sub("", re.sub(name, r"partition \1", reason))
     reason = _ALL_RATES.sub(r"\1.", reason)
     said = _OF_ALL.sub("", reason) + not_read + ago
     return said[:1].upper() + said[1:]
@@ -49,28 +49,26 @@ _BRIEFER = (
     # How many are lost, in what time, and where: a table has little room.
     (
         re.compile(
-            r" messages? lost to retention (?:evenly )?(on .+), in the last (\d+ \w+)"
+            r" messages? lost (?:evenly )?(on .+), in the last (\d+ \w+)"
             r"( or since the last commit)?"
         ),
         r" lost in \2\3, \1",
     ),
     (
-        re.compile(r" messages? lost to retention (?:evenly )?(on .+), since the last commit"),
+        re.compile(r" messages? lost (?:evenly )?(on .+), since the last commit"),
         r" lost since the last commit, \1",
     ),
-    (re.compile(r" messages? lost to retention\b"), " lost"),
+    (re.compile(r" messages? lost\b"), " lost"),
     (re.compile(r"(?<= lost since )(.+), lately .+\.$"), r"\1."),
     # The lag says how many wait.
     (re.compile(r"(?<=^No commit )(on .+) while [\d,]+ messages? waits? there"), r"\1"),
-    (re.compile(r"on 1 of (\d+ partitions?) \((\S+)\)"), r"on \2, 1 of \1"),
+    (re.compile(r"on 1 of (\d+) partitions? \((\S+)\)"), r"on \2 (1 of \1)"),
 )
-_OF_ONE_ALONE = re.compile(r"^on (partition \d+: .+? arrive) there\b")
+_OF_ONE_ALONE = re.compile(r"^on (?=partition \d+: )")
 _ALL_RATES = re.compile(
     r"^((?:evenly )?on (?:all \d+|both) partitions): \S+ arrive, \S+ (?:consumed|.+ than are .+)\.$"
 )
 """The columns beside it have the rates of all."""
 _IN_FIGURES = (f"{KEEPS_UP}: ", f"{LAG_GROWS}: ", BEYOND_OBJECTIVE)
 """Lag, time lag and rates say how well a group keeps up that is not late."""
-_OF_ALL = re.compile(
-    r"(?<=nobody consumes) (\d+) of \1 partitions?|(?:behind )?on (\d+) of \2 partitions?, (?=most)"
-)
+_OF_ALL = re.compile(r"(?:behind )?on (\d+) of \1 partitions?, (?=most)")

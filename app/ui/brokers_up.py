@@ -30,6 +30,20 @@ class BrokersUp:
     is_now: bool = True
     why: str = ""
 
+    def tells_of(self, out_of_sync: int | None) -> bool:
+        """Whether a number of partitions out of sync is known.
+
+        The others list a broker that does not answer as in sync until its session ends: then none
+        is not known to be none.
+
+        Args:
+            out_of_sync: What the newest poll read.
+        """
+        return bool(out_of_sync) or (out_of_sync is not None and self.is_now and not self.why)
+
+
+UNKNOWN = BrokersUp(said="Whether all brokers are up is not known", is_now=False)
+
 
 def here(view: View) -> BrokersUp:
     """Return what is known of the brokers of the cluster."""

@@ -7,7 +7,7 @@ from app.style.theme import BadgeStyle
 
 BADGE_STYLES: dict[Status, BadgeStyle] = {
     Status.LOSING_DATA: BadgeStyle(
-        word="lost data",
+        word="losing data",
         symbol="✖",
         icon=":material/delete_forever:",
         colour="red",

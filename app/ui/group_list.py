@@ -216,15 +216,15 @@ def _in_all(lost: str) -> Callable[[re.Match[str]], str]:
 
 
 _LOST_OF_LATE = re.compile(
-    r"^At least [\d,]+ messages? lost to retention (?:evenly )?(on .+?), "
+    r"^At least [\d,]+ messages? lost (?:evenly )?(on .+?), "
     r"(?:since the last commit|in the last \d+ \w+(?: or since the last commit)?)"
 )
 _LOST_OF_ONE = re.compile(
-    r"^[\d,]+ messages? lost to retention (?:since its last commit|in the last \d+ \w+)"
+    r"^[\d,]+ messages? lost (?:since its last commit|in the last \d+ \w+)"
     r"(?:, at \d+ times)?\."
 )
 """Of a group with one partition."""
-_OF_ONE = re.compile(r", 1 of \d+ partitions?$")
+_OF_ONE = re.compile(r" \(1 of \d+\)$")
 
 
 def with_advice(

@@ -1,20 +1,18 @@
-"""Incidents as pages tell them: in words, as rows of a list, as bars of a timeline."""
+"""Incidents as pages tell them: in words, and as rows of a list."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
-
-import polars as pl
 
 from alerting.inputs.frames import STALE_INTERVALS
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.matchers import Acknowledgement
-from alerting.rules.model import SEVERITIES, AlertSeverity
+from alerting.rules.model import AlertSeverity
 from alerting.status.phrases import or_before
 from app.data.alert_store import sees_labels
 from app.data.context import View
-from app.style.charts.timelines import MENDING
 from app.style.format import clock, clock_after, count, duration, thin
 from app.style.theme import BadgeStyle
 from app.ui import alert_forms, routes
@@ -24,6 +22,7 @@ from app.ui.alert_list import (
     SEVERITY_BADGE_STYLES,
     badge_style,
     how_bad,
+    looked_after_by,
     moment,
     severity_style,
 )
@@ -33,22 +32,17 @@ from app.ui.incidents import (
     LOSES_DATA,
     Incident,
     is_mending,
-    last_end,
     mended_at,
-    never_fired,
-    turned_at,
 )
 from app.ui.loss_words import LossAhead, loss_ahead
 from app.ui.symptoms import (
     lines_in_all,
     lines_now,
-    numbered,
     symptoms_in_all,
     symptoms_now,
-    symptoms_of,
 )
 
-HEADS = ("What is wrong", "Next step", "Incident", "When")
+HEADS = ("What is wrong", "Next step", "When")
 """What the columns of a list of incidents are."""
 
 OVER = "over, its symptoms recover"
@@ -122,6 +116,25 @@ def subject(labels: Mapping[str, str], page: str | None, what: str) -> Target:
     if page == routes.QUEUES and "cluster" in labels:
         named["rabbitmq"] = labels["cluster"]
     return Target(label=what, page=page or routes.ALERTS, parameters=named)
+
+
+_PLACES = {
+    routes.GROUP: ("group {}", "group"),
+    routes.TOPIC: ("topic {}", "topic"),
+    routes.DEAD_LETTERS: ("dead letters in {}", "name"),
+    routes.BROKERS: ("brokers", ""),
+    routes.CONNECT: ("Kafka Connect", ""),
+    routes.QUEUES: ("queues", ""),
+    routes.HEALTH: ("Monitoring health", ""),
+}
+
+
+def place(shown: Target) -> Target | None:
+    """Return a link to where the subject of a row is shown, named by that; None: nowhere else."""
+    if shown.page not in _PLACES:
+        return None
+    words, named = _PLACES[shown.page]
+    return replace(shown, label=words.format(shown.parameters.get(named, "")).strip())
 
 
 def story(alert_id: str, label: str) -> Target:
@@ -213,7 +226,8 @@ def items(
 ) -> list[Item]:
     """Return incidents as rows of a list, their symptoms folded: of what goes on those of now.
 
-    A row is about what leads its incident, and leads to the incident of its cause.
+    A row is about what leads its incident, and its name leads to the incident of its cause. The
+    opened row leads to where its subject is shown.
 
     Args:
         found: The incidents.
@@ -221,7 +235,7 @@ def items(
         acknowledged: Acknowledgements by alert.
         silenced: The ids of alerts that are silenced.
         lost: What was deleted unread in all, by alert.
-        stored: Whether the alert store knows them: then each leads to its incident.
+        stored: Whether the alert store knows them; else each leads to its subject alone.
     """
     rows = []
     for one in found:
@@ -258,7 +272,7 @@ def items(
                 (f"{SEVERITY_BADGE_STYLES[cause.severity].word} if it lasts", one.is_pending),
                 (_after(one), goes_on),
                 (f"in {view.place(cluster)}", cluster != view.cluster),
-                (f"{by.author} looks after it" if by else "", by is not None),
+                (looked_after_by(by), by is not None),
                 ("silenced", cause.id in silenced),
                 ("no data", lead.no_data_since is not None),
                 (_came_back(one, view), cause.flaps > 0),
@@ -277,9 +291,14 @@ def items(
                 is_far=loss.is_far,
                 # What to do about it was to be done while it lasted.
                 step=lead.step if goes_on else "",
-                link=target,
-                links=[story(cause.id, "incident")] if stored else [],
-                acts=acts(one, view, is_looked_after=by is not None) if stored else [],
+                link=story(cause.id, what) if stored else target,
+                acts=[
+                    *filter(None, [place(target)]),
+                    *acts(one, view, is_looked_after=by is not None),
+                ]
+                if stored
+                else [],
+                is_looked_after=by is not None,
                 more_label=symptoms,
                 more=(lines_now if goes_on else lines_in_all)(one),
             )
@@ -332,55 +351,3 @@ def _after(one: Incident) -> str:
 def what_goes_on(one: Incident) -> str:
     """Say of a cause that is over what keeps its incident open."""
     return OVER if one.lead is one.cause else "over, its symptoms go on"
-
-
-def timeline_rows(found: Iterable[Incident], now: datetime) -> pl.DataFrame:
-    """Return incidents as bars of a timeline: causes, each with a line for all that fired of it.
-
-    Until an alert fired, its bar is that of what is pending. Where what was mended leaves damage,
-    such as a backlog, it is that of what mends from the turn on, until the alert is over.
-    """
-    rows = []
-    for one in found:
-        cause = one.cause
-        for each in (*one.earlier, cause):
-            rows += _bars(cause.what, [each], mended_at(each), now)
-        if fired := [each for each in symptoms_of(one) if not never_fired(each)]:
-            label = f"  ↳ {numbered(one)} of {cause.what}"
-            rows += _bars(label, fired, last_end(fired), now)
-    time = pl.Datetime("us", "UTC")
-    return pl.DataFrame(
-        rows, schema={"what": pl.String(), "severity": pl.String(), "from": time, "to": time}
-    )
-
-
-def _bars(
-    what: str, alerts: Sequence[Alert], ended: float | None, now: datetime
-) -> list[dict[str, object]]:
-    """Return the bars of alerts on one line: pending, firing as the worst, mending."""
-    began, pending = min(one.began_at for one in alerts), State.PENDING.value
-    fired = [one for one in alerts if not never_fired(one)]
-    if not fired:
-        return [_bar(what, pending, began, ended, now)]
-    turn, over = turned_at(fired), last_end(fired)
-    mends = []
-    if turn is not None:
-        ended = turn
-        if over is None or over > turn:
-            mends = [_bar(what, MENDING, turn, over, now)]
-    severity = min((one.severity for one in fired), key=SEVERITIES.index).value
-    at = min(one.began_at if one.fired_at is None else one.fired_at for one in fired)
-    if at <= began or (ended is not None and ended <= at):
-        return [_bar(what, severity, began, ended, now), *mends]
-    return [_bar(what, pending, began, at, now), _bar(what, severity, at, ended, now), *mends]
-
-
-def _bar(
-    what: str, severity: str, began: float, ended: float | None, now: datetime
-) -> dict[str, object]:
-    return {
-        "what": what,
-        "severity": severity,
-        "from": moment(began),
-        "to": moment(ended) or now,
-    }

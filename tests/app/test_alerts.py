@@ -85,17 +85,18 @@ def test_alerts_are_grouped_by_cause(open_page: Open, alarmed: Path) -> None:
     assert any("under-replicated" in line for line in broker["more"])
     pending = [line for line in broker["more"] if line.endswith(" (pending)")]
     fire = len(broker["more"]) - len(pending)
-    assert [link["label"] for link in broker["links"]] == ["incident"]
+    assert broker["link"]["href"].startswith("./incident?cluster=demo&range=1h&alert=")
     said = f"{count(fire, 'symptom')}, {len(pending)} pending"
     assert broker["more_label"] == said, "the number of symptoms"
     (overview,) = (
         row for row in listed(open_page(alarmed)) if row["what"] == "Broker 2 is missing"
     )
-    for part in ("links", "more_label"):
+    for part in ("link", "more_label"):
         assert overview[part] == broker[part], "one number on both pages"
     assert not any("under-replicated" in what for what in causes)
     assert all(row["step"] for row in causes.values())
-    assert broker["link"]["href"].startswith("./brokers?cluster=demo&range=1h")
+    assert broker["acts"][0]["label"] == "brokers"
+    assert broker["acts"][0]["href"].startswith("./brokers?cluster=demo&range=1h")
     rows = test.dataframe[0].value
     assert set(rows["state"]) >= {"firing", "symptom"}
     assert rows["what"].to_list()[0] in causes
@@ -197,12 +198,13 @@ def test_the_search_leads_to_incidents_and_rules(open_page: Open, alarmed: Path)
     alerts = [
         name
         for kind, name in directory.entries(view).select("kind", "name").rows()
-        if kind == "alert"
+        if kind in ("alert", "symptom")
     ]
+    assert {kind for kind, name in found if "under-replicated" in name} == {"symptom"}
     assert sorted(alerts) == sorted(set(alerts)), "what two rules say of one thing is there once"
     broker = found["alert", "Broker 2 is missing"]
     (link,) = [
-        row["links"][0]
+        row["link"]
         for row in listed(open_page(alarmed, "alerts"))
         if row["what"] == "Broker 2 is missing"
     ]
@@ -214,8 +216,8 @@ def test_the_search_leads_to_incidents_and_rules(open_page: Open, alarmed: Path)
 def test_an_alert_is_acknowledged(open_page: Open, alarmed: Path) -> None:
     name = "stock misses its objective"
     (row,) = (row for row in listed(open_page(alarmed, "alerts")) if row["what"] == name)
-    assert [one["label"] for one in row["acts"]] == ["Acknowledge", "Silence"]
-    assert row["acts"][0]["href"].endswith(f"alert={row['id']}&do=acknowledge")
+    assert [one["label"] for one in row["acts"]] == ["group stock", "Acknowledge", "Silence"]
+    assert row["acts"][1]["href"].endswith(f"alert={row['id']}&do=acknowledge")
     test = open_page(alarmed, "incident", alert=row["id"], do="acknowledge")
     assert test.session_state["acknowledge-is-open"], "the link opens the form"
     assert "do" not in test.query_params, "once: who closes it has it closed"
@@ -225,8 +227,8 @@ def test_an_alert_is_acknowledged(open_page: Open, alarmed: Path) -> None:
     test.button("FormSubmitter:acknowledge-Acknowledge").click().run()
     calm(test)
     (stock,) = (row for row in listed(open_page(alarmed, "alerts")) if row["what"] == name)
-    assert [one["label"] for one in stock["acts"]] == ["Silence"]
-    assert stock["note"] == "ana looks after it"
+    assert [one["label"] for one in stock["acts"]] == ["group stock", "Silence"]
+    assert (stock["note"], stock["is_looked_after"]) == ("looked after by ana", True)
     assert re.fullmatch(r"loses data (within|in) [\d.]+\u00a0(min|h|d)", stock["until"])
     (one,) = store_of(alarmed).acknowledgements().values()
     assert one.author == "ana"
@@ -249,7 +251,7 @@ def test_what_is_acknowledged_leads_no_headline_while_other_things_need_somebody
         assert ", 1 looked after, " in test.title[0].value
         there = [row for row in listed(test) if row["badge"] == before[0]["badge"]]
         assert there[-1]["what"] == first, "its row stays, behind what is as bad"
-        assert there[-1]["note"].startswith("ana looks after it")
+        assert there[-1]["note"].startswith("looked after by ana")
 
 
 def test_a_service_that_stands_still_is_told(open_page: Open, alarmed: Path) -> None:

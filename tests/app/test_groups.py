@@ -174,7 +174,7 @@ def test_a_group_that_falls_behind(open_page: Open, filled: Path) -> None:
     calm(test)
     assert test.title[0].value == "payments"
     said = texts(test).replace("\\", "")
-    assert re.search(r"falling behind evenly on all 12 partitions: .* arrive, .* consumed", said)
+    assert re.search(r"messages, evenly on all 12 partitions: .* arrive, .* consumed", said)
     assert "Retention reaches" not in texts(test), "weeks away"
     assert metric(test, "Drained in") == "not now"
     assert metric(test, "Members") == "4"

@@ -27,7 +27,7 @@ def test_an_incident_is_told_from_its_first_second(
     open_page: Open, alarmed: Path, tab_titles: list[str]
 ) -> None:
     (link,) = [
-        row["links"][0]
+        row["link"]
         for row in listed(open_page(alarmed, "alerts"))
         if row["what"] == "Broker 2 is missing"
     ]

@@ -131,7 +131,7 @@ def test_every_page_is_drawn_without_a_complaint(
         watched.visit("Alerts")
         assert watched.page.get_by_test_id("stPlotlyChart").count() == 1, "what is over is drawn"
         broker = watched.page.locator("li.item", has_text="Broker 2 is missing").first
-        story = broker.locator("a[href*='incident?']").first
+        story = broker.locator(".what a[href*='incident?']")
         incident = str(story.get_attribute("href")).removeprefix(".")
         titles = set()
         for path, headline in {**DETAILS, incident: "Broker 2 is missing"}.items():

@@ -6,16 +6,27 @@ const selects = (row) => {
   return (root.getSelection?.() ?? document.getSelection())?.type === "Range";
 };
 
+// A time is one word: a line ends between two of them.
+const partsOf = (times) =>
+  times.split(", ").flatMap((time, at, all) => {
+    const isLast = at === all.length - 1;
+    return time ? [element("span", "part", isLast ? time : `${time},`), isLast ? "" : " "] : [];
+  });
+
 const row = (item, isOpen, isLine) => {
   const made = element("li", "item");
   made.dataset.id = item.id;
   if (item.is_chosen) made.setAttribute("aria-current", "true");
+  if (item.is_looked_after) made.classList.add("heeded");
   const what = element("span", "what");
   what.append(item.link ? link(item.link) : item.what);
   const said = element("span", "said");
   said.append(what, " ", element("span", "why", item.why), " ");
-  said.append(element("span", "note quiet", item.note));
-  const aside = element("span", "aside quiet", item.more_label);
+  const hints = element("span", "hints quiet");
+  hints.append(element("span", "note", item.note), " ");
+  hints.append(element("span", "number", item.more_label));
+  if (item.note || item.more_label) said.append(hints);
+  const aside = element("span", "aside quiet");
   aside.append(...item.links.map(link));
   const list = element("ul", "more quiet");
   if (item.acts.length) {
@@ -25,13 +36,14 @@ const row = (item, isOpen, isLine) => {
   }
   list.append(...item.more.map((text) => element("li", "", text)));
   const badge = element("span", item.badge ? `badge ${item.badge.colour}` : "", item.badge?.label);
-  const when = element("span", "when quiet", item.when);
+  const when = element("span", "when quiet");
+  when.append(...partsOf(item.when));
   const step = element("span", "step quiet", item.step);
   const until = element("span", item.is_far ? "until far" : "until", item.until);
   made.append(badge, said, step, aside, until, when, list);
   if (isLine) {
     // What is cut is whole where the pointer rests, too.
-    for (const part of made.querySelectorAll(".why, .step")) part.title = part.textContent;
+    for (const part of made.querySelectorAll(".why, .step, .when")) part.title = part.textContent;
   } else if (!item.links.length && !item.more.length) return made;
   const toggle = element("button", "toggle");
   toggle.type = "button";
@@ -74,8 +86,8 @@ export default function ({ data, parentElement }) {
   const list = parentElement.querySelector(".items");
   list.setAttribute("aria-label", data.alt);
   list.classList.toggle("lines", data.lines);
-  for (const name of ["when", "until", "step"]) {
-    list.classList.toggle(`no-${name}`, data.items.every((item) => !item[name]));
+  for (const name of ["when", "until", "step", "links"]) {
+    list.classList.toggle(`no-${name}`, data.items.every((item) => !item[name].length));
   }
   const before = new Map([...list.children].map((child) => [child.dataset.id, child]));
   const wanted = data.items.map((item, at) => {

@@ -48,11 +48,13 @@ class Item:
         note: What else is to be known of it, in a few words, such as who looks after it.
         until: How long until it hurts: a deadline, and nothing else.
         is_far: Whether that is so far away that it weighs less.
-        link: Where the subject leads; its label is ``what``.
-        links: Further links.
+        link: Where the name leads; its label is ``what``.
+        links: Further links, in a column of their own.
         acts: Links to what somebody may do about it or look at, shown when the row is opened.
-        more: Lines that are shown when the row is opened; ``more_label`` names them.
+        more: Lines that are shown when the row is opened; ``more_label`` names them beside the
+            name.
         is_chosen: Whether the page shows more of this row.
+        is_looked_after: Whether somebody looks after it: it weighs less.
     """
 
     id: str
@@ -70,6 +72,7 @@ class Item:
     more_label: str = ""
     more: Sequence[str] = ()
     is_chosen: bool = False
+    is_looked_after: bool = False
 
 
 def draw(
@@ -90,8 +93,8 @@ def draw(
         key: The list's name on the page.
         alt: What it lists, for those who do not see it.
         heads: What the columns are of rows that are lines which can be opened, where the window is
-            wide enough: what is so, the step, links, and until and since when. Where no row has a
-            step there is no such column.
+            wide enough: what is so, the step, and until and since when. Where no row has a step
+            there is no such column; that of links has no words.
         folded: Further rows, which are seen once the viewer unfolds them.
         fold: The words that name these.
     """
@@ -123,6 +126,7 @@ def _as_data(item: Item, view: View) -> dict[str, Any]:
         "more_label": item.more_label,
         "more": list(item.more),
         "is_chosen": item.is_chosen,
+        "is_looked_after": item.is_looked_after,
     }
 
 

@@ -14,6 +14,7 @@ from app.ui import (
     alert_list,
     components,
     incident_list,
+    incident_timeline,
     incidents,
     losses,
     open_incidents,
@@ -37,7 +38,7 @@ try:
     store = alert_store.open_store(view)
     rules = alert_store.rules(view)
     alerts = store.alerts() if store else {}
-    acknowledged = store.acknowledgements() if store else {}
+    acknowledged = alert_store.acknowledged(view)
     service = store.service() if store else None
     since, until = view.start.timestamp(), view.until.timestamp()
     history = store.history(since, until=until) if store else []
@@ -67,19 +68,12 @@ found = open_incidents.at_present(view, going_on)
 past = [one for one in past if not incidents.never_fired(one.cause)]
 # The Overview of this cluster has the same headline.
 here, elsewhere = view_model.by_place(found, view)
-components.headline(
-    escape(thin(incident_list.needs(here, acknowledged))),
-    escape(
-        view_model.elsewhere(elsewhere, acknowledged)
-        + view_model.counts(
-            open_now,
-            len(found),
-            len(symptoms.each_once(one for one in firing if one.id in silenced)),
-            alert_list.rules_sentence(service),
-        )
-    ),
+said = view_model.elsewhere(elsewhere, acknowledged) + view_model.counts(
+    open_now,
+    len(found),
+    len(symptoms.each_once(one for one in firing if one.id in silenced)),
+    alert_list.rules_sentence(service),
 )
-components.say_what_is_of_now(view)
 evaluated = alert_list.service_age(service, view.now)
 interval = alert_list.service_interval(service) or view.interval_seconds
 colour = components.age_colour(evaluated, interval)
@@ -88,7 +82,11 @@ targets = [target.name for target in view.settings.alerting.targets]
 about = [f"Evaluated :{colour}[{age(evaluated)}]", link]
 if view.viewer.sees_all and not targets and not health:
     about.append("nobody is notified: no target is configured")
-st.caption(" · ".join(filter(None, about)))
+components.headline(
+    escape(thin(incident_list.needs(here, acknowledged))),
+    f"{escape(said)} {' · '.join(filter(None, about))}",
+)
+components.say_what_is_of_now(view)
 if evaluated is None or evaluated > 4 * interval:
     st.error(
         "The alerting service does not run: nobody is notified. "
@@ -214,7 +212,7 @@ with components.section(
                 st.caption(f"{LISTED} of {len(over)} causes; the table below has all alerts")
         first = min(one.cause.began_at for one in past)
         axis = axis_from(view, alert_list.moment(first))
-        bars = incident_list.timeline_rows(past, view.now)
+        bars = incident_timeline.timeline_rows(past, view.now)
         components.chart(
             timeline_chart(bars, axis=axis, palette=view.palette),
             key="alerts-timeline",

@@ -92,7 +92,9 @@ def sentence(
             parts.append(f"how many partitions are {word.split(':')[0]} is unknown")
         elif number:
             parts.append(f"{count(number, 'partition')} {word}")
-    if not parts:
+    if not parts and up.is_now and not up.tells_of(fact["under_replicated"]):
+        parts = ["whether all replicas are in sync is not known"]
+    elif not parts:
         parts = ["every partition has a leader and all its replicas in sync"]
     elif fact["offline"] == 0 and fact["under_min_isr"] == 0:
         parts.append("none is offline or below min ISR: reads and writes go on")

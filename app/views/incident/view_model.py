@@ -21,8 +21,9 @@ from app.style.charts.base import ChartEvent
 from app.style.format import clock, clock_after, count, duration, escape, thin
 from app.ui import incidents
 from app.ui.alert_list import how_bad, moment, severity_style
-from app.ui.incident_list import timeline_rows, what_goes_on
+from app.ui.incident_list import what_goes_on
 from app.ui.incident_order import BROKER_MISSING
+from app.ui.incident_timeline import timeline_rows
 from app.ui.incidents import Incident, is_mending, last_end, mended_at, turned_at
 from app.ui.loss_words import ahead
 from app.ui.symptoms import symptoms_in_all, symptoms_of

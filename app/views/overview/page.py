@@ -50,16 +50,16 @@ if groups is None or cluster is None or found is None:
     components.headline("What needs you is not known")
     st.stop()
 
-brokers = "Whether all brokers are up is not known"
+up = brokers_up.UNKNOWN
 with components.guarded():
-    brokers = brokers_up.here(view).said
+    up = brokers_up.here(view)
 acknowledged: Mapping[str, Acknowledgement] = {}
 who_is_unknown = ""
 try:
     acknowledged = alert_store.acknowledged(view)
 except AlertingError as unread:
     who_is_unknown = f"Who looks after what is not known: {unread}"
-title, detail = view_model.headline(found, groups, brokers=brokers, acknowledged=acknowledged)
+title, detail = view_model.headline(found, groups, brokers=up.said, acknowledged=acknowledged)
 unreadable = present.unreadable(view)
 if unreadable and not found:
     title = "What needs you is not known"
@@ -102,7 +102,6 @@ if len(view.clusters) > 1:
         )
 
 stored = present.runs(view)
-beside = view_model.without_row(found, groups)
 # One below the other with little space, so that charts begin high.
 with st.container(gap="xxsmall"):
     if found:
@@ -125,14 +124,11 @@ with st.container(gap="xxsmall"):
         )
         if len(rest) > FOLDED:
             routes.link(routes.ALERTS, f"All {len(found)} causes are on the page Alerts")
-    elif not unreadable and not beside:
+    elif not unreadable and view_model.none_is_late(groups):
         components.nothing(
             "No group is late, no partition is at risk, no dead letter waits.",
             icon=":material/check:",
         )
-
-    if beside:
-        prose.draw(view_model.counted_above(beside), view=view, key="overview-beside")
 
 whole = History(frame=history_queries.nothing_yet(CLUSTER), step_seconds=60)
 with components.guarded():
@@ -160,7 +156,7 @@ if not cluster.is_empty():
         )
         components.tile(
             "Lag",
-            short(now["lag"]),
+            view_model.at_least(short(now["lag"]), is_complete=not now["incomplete_groups"]),
             delta=f"without {count(now['incomplete_groups'], 'group')}"
             if now["incomplete_groups"]
             else grown or ("what is known" if now["lag"] is not None else "not read"),
@@ -177,10 +173,15 @@ if not cluster.is_empty():
             "messages a second, the mean of the last five minutes.",
         )
         below, offline = now["under_min_isr"], now["offline"]
+        is_known = up.tells_of(now["under_replicated"])
         components.tile(
             "Out of sync",
-            exact(now["under_replicated"]),
-            delta=f"{exact(offline)} offline" if offline else f"{exact(below)} below min ISR",
+            exact(now["under_replicated"] if is_known else None),
+            delta=f"{exact(offline)} offline"
+            if offline
+            else f"{exact(below)} below min ISR"
+            if is_known
+            else "brokers not known",
             colour="red" if below or offline else "off",
             value_colour="orange" if now["under_replicated"] else None,
             help_text="Partitions with fewer in-sync replicas (ISR) than replicas. Below "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import polars as pl
@@ -12,17 +11,13 @@ import polars as pl
 from alerting.rules.model import AlertSeverity
 from alerting.status.model import Status
 from app.data.history import TIME
-from app.style.format import count, duration, exact, short, thin
-from app.ui import routes
+from app.style.format import UNKNOWN, count, duration, exact, short
 from app.ui.alert_list import CATCHING_UP, CRITICAL, INFO, PENDING, RECOVERING, WARNING
-from app.ui.browser.items import Target
-from app.ui.group_list import may_pass, unread
+from app.ui.group_list import unread
 from app.ui.incident_list import LOOKED_AFTER, badge_of, is_looked_after, needs
 from app.ui.incidents import Incident
 from app.ui.symptoms import counted, symptoms_of
 
-LINKS_SHOWN, CAUSES_NAMED = 4, 4
-"""Groups of one cause and word, and causes, that are named beside the rows at most."""
 _WORDS = {
     CRITICAL: "to act on now",
     WARNING: "to watch",
@@ -96,83 +91,11 @@ def folded(rest: Sequence[Incident], acknowledged: Container[str] = ()) -> str:
     return f"{len(rest)} more: {', '.join(parts)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unlisted:
-    """A group that the sentence of the Overview counts and no row is about."""
-
-    group: str
-    word: str  # what it is: ``stopped``
-    why: str  # why it has no row
-
-
-def without_row(found: Sequence[Incident], groups: pl.DataFrame) -> list[Unlisted]:
-    """Return the groups that the sentence counts and no row is about, the worst first.
-
-    Args:
-        found: What needs somebody: the rows, folded ones too.
-        groups: Rows of ``group_status``.
-    """
-    has_row = {one.lead.labels.get("group") for one in found}
-    under = {
-        symptom.labels["group"]: one.lead.what
-        for one in found
-        for symptom in one.symptoms
-        if "group" in symptom.labels
-    }
-    rows = groups.select("group", "status", may_pass().alias("may_pass")).sort("group")
-    return [
-        Unlisted(group=group, word=word, why=_without(under.get(group), passes=passes))
-        for status, word in _NAMED
-        for group, passes in rows.filter(status=status.value).select("group", "may_pass").rows()
-        if group not in has_row
-    ]
-
-
-def counted_above(beside: Sequence[Unlisted]) -> list[str | Target]:
-    """Return sentences about groups that have no row, one a cause, with links to them.
-
-    Args:
-        beside: What ``without_row`` returned; one at the least.
-    """
-    causes = list(dict.fromkeys(one.why for one in beside))
-    said: list[str | Target] = []
-    for why in causes[:CAUSES_NAMED]:
-        said += [f"{' ' if said else ''}{thin(why)}: "]
-        of_cause = [one for one in beside if one.why == why]
-        for number, word in enumerate(dict.fromkeys(one.word for one in of_cause)):
-            names = [one.group for one in of_cause if one.word == word]
-            said += [*(["; "] if number else []), *_linked(names), f" {word}"]
-        said.append(".")
-    if rest := sum(one.why in causes[CAUSES_NAMED:] for one in beside):
-        said += [" And ", _more(rest), "."]
-    return said
-
-
-def _linked(names: Sequence[str]) -> list[str | Target]:
-    """Return names of groups as links: ``a, b and c``; long lists end with ``and 3 more``."""
-    shown = names if len(names) <= LINKS_SHOWN else names[: LINKS_SHOWN - 1]
-    links = [Target(label=name, page=routes.GROUP, parameters={"group": name}) for name in shown]
-    if more := len(names) - len(shown):
-        links.append(_more(more))
-    said: list[str | Target] = []
-    for place, link in enumerate(links):
-        between = " and " if place == len(links) - 1 else ", "
-        said += [*([between] if place else []), link]
-    return said
-
-
-def _more(number: int) -> Target:
-    return Target(label=f"{number} more", page=routes.GROUPS, parameters={})
-
-
-def _without(cause: str | None, *, passes: bool) -> str:
-    if cause is not None:
-        return f"Under {cause}"
-    return "No alert until it lasts" if passes else "No alert"
-
+IS_INCOMPLETE = (pl.col("unknown_partitions") > 0) | pl.col("lag").is_null()
+"""Whether a sum of lags lacks that of a group, or of a partition of it."""
 
 _NAMED = (
-    (Status.LOSING_DATA, "lost data"),
+    (Status.LOSING_DATA, "losing data"),
     (Status.STOPPED, "stopped"),
     (Status.STALLED, "stalled"),
     (Status.REWOUND, "rewound"),
@@ -182,11 +105,21 @@ _NAMED = (
 )
 
 
+def none_is_late(groups: pl.DataFrame) -> bool:
+    """Return whether the sentence of the Overview counts no group in trouble.
+
+    Args:
+        groups: Rows of ``group_status``.
+    """
+    return groups.filter(pl.col("status").is_in([status.value for status, _ in _NAMED])).is_empty()
+
+
 def _groups_sentence(groups: pl.DataFrame) -> str:
     if groups.is_empty():
         return "No consumer group is known"
     lag = groups["lag"].drop_nulls()
-    total = f"Lag total {short(int(lag.sum()))}" if lag.len() else "Lag total unknown"
+    least = "" if groups.filter(IS_INCOMPLETE).is_empty() else "at least "
+    total = f"Lag total {least}{short(int(lag.sum()))}" if lag.len() else "Lag total unknown"
     if lag.len() and (without := unread(groups)):
         total += f" {without}"
     numbers = dict(groups.group_by("status").len().iter_rows())
@@ -199,6 +132,11 @@ def _groups_sentence(groups: pl.DataFrame) -> str:
     if not states:
         return f"{total}, none {of_all} is late"
     return f"{total}, {of_all} {', '.join(states)}"
+
+
+def at_least(written: str, *, is_complete: bool) -> str:
+    """Write a sum that lacks a part as the least that it is; one that is not known as that."""
+    return written if is_complete or written == UNKNOWN else f"≥\u202f{written}"
 
 
 def where_idle(idle_groups: int | None, groups: pl.DataFrame) -> str:

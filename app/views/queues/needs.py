@@ -45,16 +45,17 @@ def with_links(item: Item, one: Incident, rows: pl.DataFrame, view: View) -> Ite
     """
     of_these = rows.filter(pl.format("{}/{}", "vhost", "queue").is_in(sorted(names_of(one))))
     links = [link for row in of_these.iter_rows(named=True) for link in dead_letter_links(row)]
-    if item.link is not None and item.link.page == routes.DEAD_LETTERS:
+    if any(one.page == routes.DEAD_LETTERS for one in (item.link, *item.acts) if one is not None):
         links = []  # it leads there itself
     rule = Target(
         label=f"rule {one.cause.rule}", page=routes.RULES, parameters={"rule": one.cause.rule}
     )
     # This is the page of queues: a link to it leads nowhere.
     link = None if item.link is not None and item.link.page == routes.QUEUES else item.link
+    acts = [one for one in item.acts if one.page != routes.QUEUES]
     place = f"in {view.place(one.cause.labels['cluster'])}"
     note = ", ".join(said for said in item.note.split(", ") if said != place)  # the page says it
-    return replace(item, link=link, acts=[*item.acts, *links, rule], note=note)
+    return replace(item, link=link, acts=[*acts, *links, rule], note=note)
 
 
 def dead_letter_links(row: Mapping[str, Any]) -> list[Target]:
@@ -152,8 +153,8 @@ def _loses(row: Mapping[str, Any], _: object) -> tuple[str, str]:
     exchange = row["dead_letter_exchange"]
     if not exchange:
         queue = row["dead_letter_routing_key"] or "that its routing key names"
-        return f"There is no queue {queue}: what dies is lost.", f"Create the queue {queue}."
-    why = f"No queue is bound to its dead-letter exchange {exchange} (DLX): what dies is lost."
+        return f"There is no queue {queue}: each is lost.", f"Create the queue {queue}."
+    why = f"No queue is bound to its dead-letter exchange {exchange} (DLX): each is lost."
     return why, f"Create a queue and bind it to {exchange}."
 
 

@@ -22,7 +22,7 @@ DROPPED = BadgeStyle(
     symbol="●",
     icon=":material/error:",
     colour="red",
-    meaning="Its dead-letter exchange leads to no queue: what dies is lost without a trace.",
+    meaning="Its dead-letter exchange leads to no queue: each is lost.",
 )
 WAITING = BadgeStyle(
     word="dead letters wait",

@@ -23,7 +23,7 @@ from scaling.advice.stored_advice import IS_CHANGE
 PARAMETER = "advice"
 """The parameter of the address that names the chosen row."""
 
-HEADS = ("Advice", "Next step", "", "When")
+HEADS = ("Advice", "Next step", "When")
 """What the columns of the rows are; the advice is the step, so that none has one of its own."""
 
 LINKS = {

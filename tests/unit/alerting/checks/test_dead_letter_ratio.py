@@ -20,8 +20,8 @@ from tests.unit.alerting.evaluate.polled_rows import classified
 @pytest.mark.parametrize(
     ("ratio", "said"),
     [
-        (0.25, f"{share(0.25)} of what arrives in "),
-        (None, "An unknown share of what arrives in "),
+        (0.25, f"{share(0.25)} of its origin"),
+        (None, "an unknown share of its origin"),
     ],
 )
 def test_what_share_fails_is_said_only_where_it_is_known(ratio: float | None, said: str) -> None:
@@ -35,8 +35,8 @@ def test_what_share_fails_is_said_only_where_it_is_known(ratio: float | None, sa
     )
     (seen,) = CHECKS["dead_letter_ratio"].observe(CheckInput(frames=frames, classify=classified))
     assert seen.value == (1.0 if ratio is None else ratio)
-    assert seen.detail.startswith(said)
-    assert f"; {rate(1 / 15)}, over 1 min." in seen.detail, "of the same time, which is said"
+    of_time = f"{rate(1 / 15)} over 1 min"
+    assert seen.detail.startswith(f"{of_time}, {said}, "), "of the same time, which is said"
 
 
 def test_the_reason_is_that_of_most_of_what_was_sampled() -> None:
@@ -52,5 +52,17 @@ def test_the_reason_is_that_of_most_of_what_was_sampled() -> None:
         cluster="c", now=at(4).timestamp(), tables={"dead_letters": frame(DEAD_LETTERS, rows)}
     )
     (seen,) = CHECKS["dead_letter_ratio"].observe(CheckInput(frames=frames, classify=classified))
-    assert "fails, mostly OftenError (75 % of those sampled)" in seen.detail
+    assert ", mostly OftenError" in seen.detail
     assert seen.cause == "OftenError"
+
+
+def test_the_most_frequent_reason_of_less_than_half_is_not_called_most() -> None:
+    reasons = [{"key": f"x.{name}Error", "value": 10} for name in "abc"]
+    rows = [
+        (poll, {**FINE[DEAD_LETTERS], "log_end": 10 * poll, "reasons": reasons}) for poll in (0, 1)
+    ]
+    frames = Frames(
+        cluster="c", now=at(1).timestamp(), tables={"dead_letters": frame(DEAD_LETTERS, rows)}
+    )
+    (seen,) = CHECKS["dead_letter_ratio"].observe(CheckInput(frames=frames, classify=classified))
+    assert ", most often " in seen.detail

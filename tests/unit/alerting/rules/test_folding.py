@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from alerting.rules.folding import as_listed
+from alerting.rules.folding import as_it_was, as_listed
 from alerting.rules.lifecycle import Alert, State, Told
 from alerting.rules.model import AlertSeverity
 from alerting.status.descriptions import WAIT_STEP
@@ -36,6 +36,15 @@ def test_what_follows_from_the_trouble_of_a_group_is_one_row_with_it(
     (row,) = causes(symptom, lead)
     assert (row.step, row.severity, row.deadline) == (status, CRITICAL, NEAR)
     assert [one.inhibited_by for one in as_listed([symptom])] == [None]
+
+
+def test_a_loss_has_one_name_while_it_fires_and_is_told_in_the_past_once_it_is_over() -> None:
+    given = alert("losing_data", what="g loses data")
+    over = replace(given, state=State.RESOLVED, resolved_at=2000.0)
+    recovers = replace(given, recovering_since=1500.0)
+    names = [as_listed([one])[0].what for one in (given, recovers, over)]
+    assert names == ["g loses data", "g lost data", "g lost data"]
+    assert as_it_was(over).what == "g lost data", "in histories, too"
 
 
 def test_two_rules_of_one_deadline_are_one_row() -> None:

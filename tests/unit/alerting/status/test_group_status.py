@@ -60,7 +60,7 @@ def test_stopped_group_adds_up_what_waits() -> None:
     assert status.status is Status.STOPPED
     assert status.numbers.lag == 3 * (1000 + 601 * 10)
     assert status.reason.endswith(
-        " behind with 21,030 messages: nobody consumes 3 of 3 partitions, 30/s more arrive."
+        " behind with 21,030 messages: nobody consumes, 30/s more arrive."
     )
     assert status.began_before_window
 
@@ -79,7 +79,7 @@ def test_group_that_falls_behind_speaks_of_all_its_partitions() -> None:
     status = group_status(parts)
 
     assert status.status is Status.FALLING_BEHIND
-    assert ", falling behind evenly on all 6 partitions" in status.reason
+    assert ", evenly on all 6 partitions" in status.reason
     assert ": 600/s arrive, 360/s consumed" in status.reason
 
 
@@ -119,10 +119,7 @@ def test_one_hot_partition_falls_behind() -> None:
     status = group_status(parts)
 
     assert status.status is Status.FALLING_BEHIND
-    assert (
-        ", falling behind on orders-11, 1 of 12 partitions: 400/s arrive there, 200/s "
-        "consumed" in status.reason
-    )
+    assert ", on orders-11 (1 of 12): 400/s arrive, 200/s consumed" in status.reason
     assert status.numbers.arrival_per_second == pytest.approx(11 * 20 + 400, rel=0.01)
 
 
@@ -134,7 +131,7 @@ def test_rates_are_of_the_partitions_that_a_sentence_is_about() -> None:
     every = group_status([one, replace(one, partition=4)])
 
     assert some.status is every.status is Status.CATCHING_UP
-    assert "; behind on orders-3, 1 of 4 partitions: 40/s arrive there, 80/s" in some.reason
+    assert "; behind on orders-3 (1 of 4): 40/s arrive, 80/s" in some.reason
     assert "; behind evenly on both partitions" in every.reason
     assert ": 80/s arrive, 160/s consumed" in every.reason
 
@@ -168,8 +165,7 @@ def test_losing_data_is_worse_than_everything_else() -> None:
     assert status.status is Status.LOSING_DATA
     assert status.numbers.lost_messages == 7
     assert status.reason == (
-        "At least 7 messages lost to retention on orders-1, 1 of 2 partitions, since the last "
-        "commit."
+        "At least 7 messages lost on orders-1 (1 of 2), since the last commit."
     )
 
 

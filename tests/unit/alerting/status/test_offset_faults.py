@@ -47,7 +47,7 @@ def test_losing_data_counts_what_was_lost() -> None:
 
     assert status.status is Status.LOSING_DATA
     assert status.numbers.lost_messages == 1204
-    assert status.reason.startswith("1,204 messages lost to retention in the last 10 min")
+    assert status.reason.startswith("1,204 messages lost in the last 10 min")
     assert status.since == START + 300
 
 
@@ -61,7 +61,7 @@ def test_loss_that_the_next_commit_hides_still_counts() -> None:
 
     assert status.status is Status.LOSING_DATA
     assert status.numbers.lost_messages == 580, "of both times, and not the largest alone"
-    assert status.reason == "580 messages lost to retention in the last 10 min, at 2 times."
+    assert status.reason == "580 messages lost in the last 10 min, at 2 times."
     assert status.since == START + 300
     assert status.numbers.last_lost_at == START + 400
     assert not status.began_before_window
@@ -103,7 +103,7 @@ def test_a_loss_from_before_the_window_is_since_the_last_commit() -> None:
 
     status = partition_status(found)
 
-    assert status.reason.startswith("1,204 messages lost to retention since its last commit")
+    assert status.reason.startswith("1,204 messages lost since its last commit")
     assert status.began_before_window
 
 

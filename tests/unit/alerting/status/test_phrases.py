@@ -76,7 +76,7 @@ def test_rates_that_tell_a_direction(arrival: float, consumption: float, text: s
         pytest.param([9, 11], "evenly on 2 of 3 partitions", id="some alike"),
         pytest.param([329, 584], "on 2 of 3 partitions", id="some, not alike"),
         pytest.param([9, 15, 11], "on all 3 partitions", id="all, not alike"),
-        pytest.param([4], "on t-0, 1 of 3 partitions", id="one alone"),
+        pytest.param([4], "on t-0 (1 of 3)", id="one alone"),
     ],
 )
 def test_a_partition_is_named_where_it_stands_out(amounts: list[float], text: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from alerting.notify.store import AlertStore
 from alerting.rules.lifecycle import State, Told, Worst
-from app.data.alert_store import VisibleAlerts, looked_after
+from app.data.alert_store import VisibleAlerts, acknowledged, looked_after
 from app.data.context import View
 from app.data.viewer import Viewer
 from app.data.visible_lake import VisibleLake
@@ -106,7 +106,8 @@ def test_who_looks_after_what_is_known_of_all_and_nobody_of_a_store_that_cannot_
 ) -> None:
     def stated(path: Path) -> View:
         alerting = view.settings.alerting.model_copy(update={"state": path, "shared": False})
-        return replace(view, settings=view.settings.model_copy(update={"alerting": alerting}))
+        settings = view.settings.model_copy(update={"alerting": alerting})
+        return replace(view, settings=settings, held={})
 
     path = tmp_path / "alerts.sqlite"
     assert looked_after(stated(path)) == frozenset(), "no service has run"
@@ -117,7 +118,13 @@ def test_who_looks_after_what_is_known_of_all_and_nobody_of_a_store_that_cannot_
     assert looked_after(stated(path)) == {one.id, other.id}
     assert store.take_back(one.id, acknowledged_at=1100.0, author="ben", now=1200.0)
     assert looked_after(stated(path)) == {other.id}
-    (gone,) = VisibleAlerts(view, store).taken_back([one, other])
+    of_page = stated(path)
+    before = looked_after(of_page)
+    store.acknowledge(one.id, author="ana", comment="", now=1300.0)
+    assert looked_after(of_page) == before == frozenset(acknowledged(of_page)), "one read a page"
+    assert looked_after(stated(path)) == {one.id, other.id}
+    assert store.take_back(one.id, acknowledged_at=1300.0, author="ben", now=1400.0)
+    (*_, gone) = VisibleAlerts(view, store).taken_back([one, other])
     assert (gone.acknowledgement.alert, gone.by) == (one.id, "ben")
     assert VisibleAlerts(view, store).taken_back([other]) == []
     store.close()

@@ -41,6 +41,27 @@ def test_a_text_is_no_pattern(text: str) -> None:
     assert names(text, f"x-{text}-y") == [f"x-{text}-y"]
 
 
+def test_a_name_comes_before_what_is_wrong_with_it_and_symptoms_come_where_nothing_else_does() -> (
+    None
+):
+    everything = of_kinds(
+        ("alert", "orders loses data", True),
+        ("symptom", "orders misses its objective", True),
+        ("topic", "orders", False),
+        ("topic", "orders.dlq", False),
+        ("group", "orders", True),
+        ("group", "reorders", True),
+    )
+    assert found(everything, "orders").select("kind", "name").rows() == [
+        ("group", "orders"),
+        ("topic", "orders"),
+        ("topic", "orders.dlq"),
+        ("alert", "orders loses data"),
+        ("group", "reorders"),
+    ]
+    assert found(everything, "orders misses")["kind"].to_list() == ["symptom"]
+
+
 def test_of_names_alike_what_is_in_trouble_comes_first_then_groups_then_topics() -> None:
     everything = of_kinds(
         ("topic", "payment", False),
@@ -55,12 +76,12 @@ def test_of_names_alike_what_is_in_trouble_comes_first_then_groups_then_topics()
     )
     assert found(everything, "payment").select("kind", "name").rows() == [
         ("topic", "payment"),
-        ("alert", "payment-settlement is stalled"),
         ("group", "payment-settlement"),
         ("connector", "payment-sink"),
-        ("alert", "payment-batch misses its objective"),
         ("group", "payment-reports"),
         ("topic", "payments.captured"),
         ("rule", "PaymentLate"),
+        ("alert", "payment-settlement is stalled"),
+        ("alert", "payment-batch misses its objective"),
         ("group", "late-payments"),
     ]

@@ -81,5 +81,22 @@ def test_a_poll_that_failed_on_them_says_no_more_that_they_are_up() -> None:
     assert (up.is_so, up.is_now) == (False, False)
 
 
+@pytest.mark.parametrize(
+    ("up", "number", "is_known"),
+    [
+        pytest.param(found(UP, UP), 0, True, id="none"),
+        pytest.param(found(UP, SILENT), 0, False, id="one does not answer"),
+        pytest.param(found(UP, SILENT), 2, True, id="some are, whoever answers"),
+        pytest.param(found(), 0, False, id="no broker was read"),
+        pytest.param(found(UP, UP, is_read=False), 0, False, id="not in this poll"),
+        pytest.param(found(UP, UP), None, False, id="no partition was read"),
+    ],
+)
+def test_none_is_out_of_sync_only_where_every_broker_was_asked(
+    up: BrokersUp, number: int | None, *, is_known: bool
+) -> None:
+    assert up.tells_of(number) is is_known
+
+
 def test_why_a_broker_does_not_answer_is_kept() -> None:
     assert found(UP, SILENT).why == "broker 2 (b:9092): Connection refused"

@@ -10,7 +10,8 @@ import pytest
 
 from alerting.rules.lifecycle import Alert, State, Worst
 from app.data.context import View
-from app.ui.incident_list import items, timeline_rows
+from app.ui.incident_list import items
+from app.ui.incident_timeline import timeline_rows
 from app.ui.incidents import between, incidents
 from app.ui.symptoms import symptoms_in_all
 from app.views.incident import steps

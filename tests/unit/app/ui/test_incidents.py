@@ -21,10 +21,10 @@ from app.ui.incident_list import (
     items,
     numbers,
     span,
-    timeline_rows,
 )
 from app.ui.incident_order import in_order
 from app.ui.incident_rows import of_rows, with_rows
+from app.ui.incident_timeline import timeline_rows
 from app.ui.incidents import incidents
 from app.ui.symptoms import MOST_SYMPTOMS, limited
 from app.views.alerts.view_model import matching

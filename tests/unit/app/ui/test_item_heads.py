@@ -16,8 +16,8 @@ def test_a_list_without_steps_has_no_column_of_them(
 ) -> None:
     drawn: list[Any] = []
     monkeypatch.setattr(items, "_component", lambda **given: drawn.append(given["data"]["heads"]))
-    heads = ("What", "Next step", "Incident", "When")
+    heads = ("What", "Next step", "When")
     for step in ("", "Start it."):
         row = Item(id="a", badge=None, what="a stopped", step=step)
         items.draw([row], view=view, key="k", alt="x", heads=heads)
-    assert drawn == [["What", "Incident", "When"], list(heads)]
+    assert drawn == [["What", "When"], list(heads)]

@@ -18,9 +18,9 @@ from app.ui.incident_list import (
     items,
     needs,
     numbers,
-    timeline_rows,
 )
 from app.ui.incident_order import in_order
+from app.ui.incident_timeline import timeline_rows
 from app.ui.incidents import Incident, incidents
 from app.views.week.view_model import incident_part
 from tests import alert_of
@@ -90,7 +90,7 @@ def test_once_a_cause_is_over_its_worst_symptom_that_goes_on_leads(
     (row,) = items(found, replace(view, now=NOW))
     assert row.badge is not None
     assert (needs(found), row.badge.word, row.what) == (headline, badge, first)
-    assert row.links[0].parameters == {"alert": found[0].cause.id}
+    assert row.link is not None and row.link.parameters == {"alert": found[0].cause.id}
     ends = "over" if "ended" in over else "recovering"
     assert (f"after “cause” ({ends})" in row.note) == (first != "cause")
 

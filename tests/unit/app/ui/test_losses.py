@@ -30,7 +30,7 @@ def losing(group: str = "g", **given: Any) -> Alert:
             "value": 300.0,
             "fired_at": 1000.0,
             "what": f"{group} loses data",
-            "detail": "300 messages lost to retention in the last 10 min.",
+            "detail": "300 messages lost in the last 10 min.",
             **given,
         }
     )

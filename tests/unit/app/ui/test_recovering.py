@@ -11,9 +11,10 @@ from alerting.current.rows import alert_rows as open_rows
 from alerting.inputs.frames import Frames
 from app.data.context import View
 from app.ui.alert_list import alert_rows
-from app.ui.incident_list import items, needs, span, timeline_rows
+from app.ui.incident_list import items, needs, span
 from app.ui.incident_order import in_order
 from app.ui.incident_rows import of_rows, with_rows
+from app.ui.incident_timeline import timeline_rows
 from app.ui.incidents import incidents, mended_at
 from app.ui.open_incidents import in_past
 from lake.schemas.current import GROUP_STATUS, READERS

@@ -14,8 +14,9 @@ from alerting.inputs.frames import Frames
 from alerting.rules.lifecycle import Alert, State
 from alerting.rules.model import AlertSeverity
 from app.data.context import View
-from app.ui.incident_list import items, timeline_rows
+from app.ui.incident_list import items
 from app.ui.incident_rows import of_rows
+from app.ui.incident_timeline import timeline_rows
 from app.ui.incidents import Incident, incidents
 from app.ui.symptoms import SymptomCount, counted, each_once, lines_in_all, lines_now, symptoms_of
 from app.ui.symptoms import symptoms_in_all as in_all

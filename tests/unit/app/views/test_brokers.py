@@ -352,8 +352,7 @@ def test_a_broker_that_does_not_answer_is_not_called_up() -> None:
     title, detail = brokers_view_model.sentence(every, known, up_of(every, known))
     assert title == "Broker 2 does not answer, the other one does"
     assert detail == (
-        "Broker 2 (b:9092): Connection refused; every partition has a leader and all its replicas "
-        "in sync."
+        "Broker 2 (b:9092): Connection refused; whether all replicas are in sync is not known."
     )
     named = brokers_view_model.with_names(known).iter_rows(named=True)
     assert [brokers_view_model.badge_style(one).word for one in named] == ["up", "unknown"]

@@ -105,7 +105,7 @@ def test_the_headline_counts_what_the_badges_say() -> None:
         *({"group": str(number), "status": status} for number, status in enumerate(given))
     )
     title, _ = group_list.sentence(found)
-    assert title == "Of 5 groups: 1 lost data, 2 falling behind, 1 catching up"
+    assert title == "Of 5 groups: 1 losing data, 2 falling behind, 1 catching up"
     assert group_list.sentence(found.head(1))[0] == "The group keeps up"
     assert group_list.sentence(pl.concat([found.head(1)] * 2))[0] == "All 2 groups keep up"
     late = found.head(1).with_columns(
@@ -191,18 +191,18 @@ def test_the_objective_that_all_groups_have() -> None:
     ("reason", "said"),
     [
         pytest.param(
-            "At least 9 messages lost to retention on o-1, 1 of 4 partitions, in the last 10 min.",
+            "At least 9 messages lost on o-1 (1 of 4), in the last 10 min.",
             "At least 1 372 lost since 23:37.",
             id="one partition",
         ),
         pytest.param(
-            "At least 1,436 messages lost to retention evenly on all 3 partitions, in the last "
+            "At least 1,436 messages lost evenly on all 3 partitions, in the last "
             "10 min or since the last commit.",
             "At least 1 372 lost since 23:37.",
             id="all",
         ),
         pytest.param(
-            "329 messages lost to retention in the last 10 min, at 5 times.",
+            "329 messages lost in the last 10 min, at 5 times.",
             "At least 1 372 lost since 23:37.",
             id="its only partition",
         ),
@@ -225,33 +225,32 @@ def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
             "Nobody consumes, 9 messages wait.",
         ),
         "No commit on 1 of 12 partitions (o-7) while 1 message waits there.": (
-            *("STALLED", "No commit on o-7, 1 of 12 partitions."),
+            *("STALLED", "No commit on o-7 (1 of 12)."),
         ),
         "No commit on 3 of 12 partitions (o-7) while 4,123 messages wait there.": (
             *("STALLED", "No commit on 3 of 12 partitions (o-7)."),
         ),
-        "At least 1,436 messages lost to retention on o-1, 1 of 3 partitions, in the last 10 min "
+        "At least 1,436 messages lost on o-1 (1 of 3), in the last 10 min "
         "or since the last commit.": (
             "LOSING_DATA",
-            "At least 1,436 lost in 10 min or since the last commit, on o-1, 1 of 3 partitions.",
+            "At least 1,436 lost in 10 min or since the last commit, on o-1 (1 of 3).",
         ),
-        "At least 663 messages lost to retention evenly on all 3 partitions, in the last 10 min.": (
+        "At least 663 messages lost evenly on all 3 partitions, in the last 10 min.": (
             *("LOSING_DATA", "At least 663 lost in 10 min, on all 3 partitions."),
         ),
-        "At least 9 messages lost to retention on o-1, 1 of 3 partitions, since the last commit.": (
-            *("LOSING_DATA", "At least 9 lost since the last commit, on o-1, 1 of 3 partitions."),
+        "At least 9 messages lost on o-1 (1 of 3), since the last commit.": (
+            *("LOSING_DATA", "At least 9 lost since the last commit, on o-1 (1 of 3)."),
         ),
-        "1,204 messages lost to retention in the last 10 min.": (
+        "1,204 messages lost in the last 10 min.": (
             *("LOSING_DATA", "1,204 lost in the last 10 min."),
         ),
-        "42 min 41 s behind with 1,420 messages, falling behind on 4 of 4 partitions, most on "
+        "42 min 41 s behind with 1,420 messages, on 4 of 4 partitions, most on "
         "o-1: 40/s arrive, 30/s consumed.": (
             *("FALLING_BEHIND", "Most on o-1: 40/s arrive, 30/s consumed."),
         ),
-        "1 min behind with 20 messages, falling behind on o-1, 1 of 4 partitions: 4/s "
-        "arrive there, 3/s consumed.": (
+        "1 min behind with 20 messages, on o-1 (1 of 4): 4/s arrive, 3/s consumed.": (
             "FALLING_BEHIND",
-            "On o-1, 1 of 4 partitions: 4/s arrive there, 3/s consumed.",
+            "On o-1 (1 of 4): 4/s arrive, 3/s consumed.",
         ),
         "9 min behind with 20 messages, catching up, drained in 3 min; behind on 4 of 4 "
         "partitions, most on o-1: 1/s arrive, 2/s consumed.": (
@@ -264,7 +263,7 @@ def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
         "1 h 12 min behind with 1 message: nobody consumes 2 of 3 partitions, 15/s more arrive.": (
             *("STOPPED", "Nobody consumes 2 of 3 partitions, 15/s more arrive."),
         ),
-        "2 min behind with 9 messages: nobody consumes 3 of 3 partitions, 15/s more arrive.": (
+        "2 min behind with 9 messages: nobody consumes, 15/s more arrive.": (
             *("STOPPED", "Nobody consumes, 15/s more arrive."),
         ),
         "Unknown: the newest sample is 5 min old; on 2 of 3 partitions, such as o-1.": (
@@ -294,21 +293,20 @@ def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
         ),
         pytest.param(
             "FALLING_BEHIND",
-            "6 min behind with 20 messages, falling behind on a.b-0, 1 of 6 partitions: 100/s "
-            "arrive there, 66/s consumed.",
+            "6 min behind with 20 messages, on a.b-0 (1 of 6): 100/s arrive, 66/s consumed.",
             "Partition 0: 100/s arrive, 66/s consumed.",
             id="a partition falls behind",
         ),
         pytest.param(
             "FALLING_BEHIND",
-            "6 min behind with 20 messages, falling behind on 2 of 6 partitions, most on a.b-0: "
+            "6 min behind with 20 messages, on 2 of 6 partitions, most on a.b-0: "
             "100/s arrive, 66/s consumed.",
             "On 2 of 6 partitions, most on partition 0: 100/s arrive, 66/s consumed.",
             id="most on one",
         ),
         pytest.param(
             "FALLING_BEHIND",
-            "1 min behind with 20 messages, falling behind on all 6 partitions: 180/s arrive, "
+            "1 min behind with 20 messages, on all 6 partitions: 180/s arrive, "
             "145/s consumed.",
             "On all 6 partitions.",
             id="all, whose rates stand beside it",

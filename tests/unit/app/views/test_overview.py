@@ -82,7 +82,14 @@ def test_causes_come_first_with_their_symptoms_below_them(view: View) -> None:
     assert row.link is not None
     assert (row.link.page, row.link.parameters["group"]) == ("group", "cause")
     assert (row.more_label, row.more) == ("1 symptom", ["symptom is late: why"])
-    assert not row.links, "no service keeps it"
+    assert not row.acts, "no service keeps it"
+    (kept,) = incident_list.items(found[1:2], at_start(view))
+    assert kept.link is not None and kept.link.label == kept.what
+    assert (kept.link.page, kept.link.parameters) == ("incident", {"alert": kept.id})
+    place = kept.acts[0]
+    assert (place.label, place.page, place.parameters["group"]) == (
+        *("group cause", "group", "cause"),
+    )
 
 
 def test_clusters_are_counted_as_their_overviews_count() -> None:
@@ -249,6 +256,12 @@ def test_a_group_that_stopped_says_first_that_its_members_are_back(view: View) -
     assert line == "3 members are back, lag still grows."
 
 
+def test_a_sum_that_lacks_a_part_is_the_least() -> None:
+    assert overview_view_model.at_least("84 k", is_complete=True) == "84 k"
+    assert overview_view_model.at_least("84 k", is_complete=False) == "≥\u202f84 k"
+    assert overview_view_model.at_least("unknown", is_complete=False) == "unknown"
+
+
 def test_nothing_to_act_on_is_folded_away() -> None:
     many = [{"fingerprint": f"c{number}", "severity": "critical"} for number in range(7)]
     few = [{"fingerprint": f"w{number}"} for number in range(3)]
@@ -280,8 +293,8 @@ def test_the_sentence_of_the_overview() -> None:
     found = listed(alerts({"fingerprint": "a", "severity": "critical"}))
     assert overview_view_model.headline(found, groups, brokers=brokers) == (
         "a is late. 1 thing needs you now",
-        f"Lag total {short(1000)} without 1 group that cannot be read in full, it had 950 when "
-        "last read, of 2 groups 1 stalled. Broker 2 is missing.",
+        f"Lag total at least {short(1000)} without 1 group that cannot be read in full, it had 950 "
+        "when last read, of 2 groups 1 stalled. Broker 2 is missing.",
     )
     nothing = overview_view_model.headline([], statuses(), brokers="All brokers are up")
     assert nothing == (
@@ -290,75 +303,11 @@ def test_the_sentence_of_the_overview() -> None:
     )
 
 
-def test_each_group_that_is_counted_has_a_row_or_is_named_beside_them() -> None:
-    found = listed(
-        alerts(
-            {"fingerprint": "listed", "check": "stalled"},
-            {"fingerprint": "broker", "labels": [], "what": "Broker 2 is missing"},
-            {"fingerprint": "follows", "check": "stalled", "inhibited_by": "broker"},
-        )
-    )
-    groups = statuses(
-        *({"group": name, "status": "STALLED"} for name in ("listed", "follows", "quiet")),
-        {"group": "odd", "status": "UNKNOWN"},
-        {"group": "slow", "status": "FALLING_BEHIND", "is_lasting": True},
-        {"group": "wave", "status": "FALLING_BEHIND", "is_lasting": False},
-        {"group": "fine"},
-    )
-    unlisted = overview_view_model.without_row(found, groups)
-    assert [(one.group, one.word, one.why) for one in unlisted] == [
-        ("follows", "stalled", "Under Broker 2 is missing"),
-        ("quiet", "stalled", "No alert"),
-        ("slow", "falling behind", "No alert"),
-        ("wave", "falling behind", "No alert until it lasts"),
-        ("odd", "unknown", "No alert"),
-    ]
-    assert overview_view_model.without_row(found, statuses({"group": "fine"})) == []
-
-
-BROKER = "Under Broker 2 is missing"
-
-
 @pytest.mark.parametrize(
-    ("beside", "expected"),
-    [
-        pytest.param([("a", "stopped", "No alert")], "No alert: [a](group) stopped.", id="one"),
-        pytest.param(
-            [
-                *((name, "stopped", BROKER) for name in "ab"),
-                ("e", "falling behind", "No alert until it lasts"),
-                *((name, "unknown", BROKER) for name in "cd"),
-            ],
-            "Under Broker 2 is missing: [a](group) and [b](group) stopped; [c](group) and "
-            "[d](group) unknown. No alert until it lasts: [e](group) falling behind.",
-            id="one sentence a cause, one clause a word",
-        ),
-        pytest.param(
-            [(name, "stalled", "No alert") for name in "abcd"],
-            "No alert: [a](group), [b](group), [c](group) and [d](group) stalled.",
-            id="a list that has room",
-        ),
-        pytest.param(
-            [(name, "stalled", "No alert") for name in "abcdef"],
-            "No alert: [a](group), [b](group), [c](group) and [3 more](groups) stalled.",
-            id="a long list",
-        ),
-        pytest.param(
-            [(name, "stalled", f"Under {name}") for name in "abcdef"],
-            "Under a: [a](group) stalled. Under b: [b](group) stalled. "
-            "Under c: [c](group) stalled. Under d: [d](group) stalled. And [2 more](groups).",
-            id="many causes",
-        ),
-    ],
+    ("status", "is_so"), [("OK", True), ("CATCHING_UP", True), ("STALLED", False)]
 )
-def test_who_has_no_row_is_named_by_cause_with_links(
-    beside: list[tuple[str, str, str]], expected: str
+def test_a_group_in_trouble_without_an_alert_keeps_the_page_from_saying_that_none_is(
+    status: str, *, is_so: bool
 ) -> None:
-    parts = overview_view_model.counted_above(
-        [
-            overview_view_model.Unlisted(group=group, word=word, why=why)
-            for group, word, why in beside
-        ]
-    )
-    said = [part if isinstance(part, str) else f"[{part.label}]({part.page})" for part in parts]
-    assert "".join(said) == expected
+    groups = statuses({"group": "fine"}, {"group": "g", "status": status})
+    assert overview_view_model.none_is_late(groups) is is_so

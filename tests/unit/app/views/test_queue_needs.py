@@ -91,7 +91,7 @@ def test_each_trouble_without_an_alert_has_a_step_and_the_worst_comes_first() ->
     assert [(one.what, one.why) for one in found] == [
         (
             "queue 3 loses its dead letters",
-            "No queue is bound to its dead-letter exchange gone (DLX): what dies is lost.",
+            "No queue is bound to its dead-letter exchange gone (DLX): each is lost.",
         ),
         ("Dead letters wait in queue 2", "2 ready, 1 unacknowledged."),
         ("Nobody consumes queue 1", "3 messages wait; it has 0 consumers."),
@@ -114,21 +114,21 @@ def test_the_row_of_an_alert_leads_to_its_rule_and_its_dead_letters(view: View) 
     one = Incident(cause=alert(rule="QueueBacklog", labels=labels))
     assert needs.names_of(one) == {"shop/queue 0"}
     rows = queues({"dead_letter_queues": ["dead"]}, {"dead_letter_queues": ["others"]})
-    story = Target(label="incident", page=routes.INCIDENT, parameters={})
-    own = Target(label="it", page=routes.QUEUES, parameters={})
+    story = Target(label="it", page=routes.INCIDENT, parameters={})
+    own = Target(label="queues", page=routes.QUEUES, parameters={})
     note = f"came back 1 time, in {view.place('rabbit')}"
-    item = Item(id="a", badge=None, what="it", link=own, links=[story], note=note)
+    item = Item(id="a", badge=None, what="it", link=story, acts=[own], note=note)
     found = needs.with_links(item, one, rows, view)
     assert found.note == "came back 1 time"
-    assert found.link is None
-    assert [(link.label, link.page) for link in (*found.links, *found.acts)] == [
-        ("incident", routes.INCIDENT),
+    assert found.link == story
+    assert [(link.label, link.page) for link in found.acts] == [
         ("dead letters in dead", routes.DEAD_LETTERS),
         ("rule QueueBacklog", routes.RULES),
     ]
     arriving = Incident(cause=alert(labels={"cluster": "rabbit", "name": "shop/dead"}))
     assert needs.names_of(arriving) == {"shop/dead"}
-    there = replace(item, link=replace(own, page=routes.DEAD_LETTERS))
+    there = replace(item, acts=[replace(own, page=routes.DEAD_LETTERS)])
     found = needs.with_links(there, one, rows, view)
-    assert found.link == there.link
-    assert [link.page for link in (*found.links, *found.acts)] == [routes.INCIDENT, routes.RULES]
+    assert [link.page for link in found.acts] == [routes.DEAD_LETTERS, routes.RULES]
+    unstored = needs.with_links(replace(item, link=own, acts=[]), one, rows, view)
+    assert unstored.link is None
