@@ -68,6 +68,13 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
     Advice on a large cluster needs gigabytes of samples: there, only the group that is asked for is
     evaluated here.
     """
+    given = _current(view, group)
+    if given.is_pending:
+        refresh.soon()
+    return given
+
+
+def _current(view: View, group: str | None = None) -> CurrentAdvice:
     given = _read(view, group)
     try:
         rows = as_alerted(given.rows, present.open_alerts(view))
@@ -105,9 +112,7 @@ def _read(view: View, group: str | None) -> CurrentAdvice:
         (view.cache_key, cluster), lambda: _evaluated(lake, cluster, now, settings), now
     )
     rows = recommendation_frame([])
-    if found is None:
-        refresh.soon()
-    else:
+    if found is not None:
         try:
             rows = found.future.result()
         except LakeError as error:
@@ -119,6 +124,26 @@ def _read(view: View, group: str | None) -> CurrentAdvice:
         is_pending=found is None,
         errors=tuple(errors),
     )
+
+
+def standing(view: View) -> pl.DataFrame | None:
+    """Return all advice that stands: rows that what groups do now has overtaken are left out.
+
+    Returns:
+        Rows of ``recommendations``; None where it is not known.
+
+    Raises:
+        LakeError: What groups do now cannot be read.
+    """
+    given = _current(view)
+    if given.as_of is None:
+        return None
+    now_known = known(view, given.rows)
+    stands = [
+        not is_folded(row, now_known.overtakes(row, zone=view.zone, now=view.now))
+        for row in given.rows.iter_rows(named=True)
+    ]
+    return given.rows.filter(pl.Series(stands, dtype=pl.Boolean))
 
 
 def of_groups(view: View, groups: Collection[str], *, also_old: bool = False) -> dict[str, str]:

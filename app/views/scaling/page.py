@@ -228,4 +228,4 @@ if not kept.is_empty():
 
 st.header("Advice that was given", anchor=False)
 with components.guarded():
-    view_model.history(view, changes)
+    view_model.history(view)
