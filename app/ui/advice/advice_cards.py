@@ -24,6 +24,7 @@ from scaling.advice.model import (
     Recommendation,
 )
 from scaling.advice.stored_advice import IS_CHANGE
+from scaling.advisers.group_evidence import HOT_PARTITIONS
 from scaling.advisers.retention import TIME_LEFT
 
 BADGE_STYLES: dict[AdviceSeverity, BadgeStyle] = {
@@ -94,9 +95,6 @@ def change(advice: Recommendation) -> str:
         return f"{before} → {exact(advice.proposed)} {advice.quantity}"
     return WORDS[advice.kind]
 
-
-HOT_PARTITIONS = "hot partitions"
-"""The figure that names the hot partitions, with their topic."""
 
 _ACTS: dict[AdviceKind, str] = {
     AdviceKind.HOT_PARTITION: "look at the keys",

@@ -15,6 +15,7 @@ from app.data.context import View
 from app.style.format import age, clock, count, duration, escape
 from app.ui import components, refresh, routes
 from app.ui.advice import advice_cards, card_size
+from app.ui.advice.listed_under import hot_topics
 from app.ui.advice.overtaken import IN_SYNC, Known, is_folded
 from app.ui.advice.urgency import as_alerted, with_losses
 from config.scaling import ScalingSettings
@@ -209,15 +210,7 @@ def hot_partitions_of(rows: pl.DataFrame, topic: str) -> pl.DataFrame:
         pl.col("kind") == AdviceKind.HOT_PARTITION,
         pl.col("evidence").str.contains(topic, literal=True),
     )
-    is_here = [
-        any(
-            name.rpartition("-")[0] == topic
-            for one in from_row(row).evidence
-            if one.name == advice_cards.HOT_PARTITIONS
-            for name in str(one.value).split(", ")
-        )
-        for row in on_hot.iter_rows(named=True)
-    ]
+    is_here = [topic in hot_topics(from_row(row)) for row in on_hot.iter_rows(named=True)]
     return on_hot.filter(pl.Series(is_here, dtype=pl.Boolean))
 
 

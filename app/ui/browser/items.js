@@ -74,6 +74,8 @@ export default function ({ data, parentElement }) {
   const list = parentElement.querySelector(".items");
   list.setAttribute("aria-label", data.alt);
   list.classList.toggle("lines", data.lines);
+  list.classList.toggle("apart", data.apart);
+  list.classList.toggle("no-links", data.items.every((item) => !item.links.length));
   for (const name of ["when", "until", "step"]) {
     list.classList.toggle(`no-${name}`, data.items.every((item) => !item[name]));
   }

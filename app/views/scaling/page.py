@@ -101,7 +101,7 @@ def draw(
         measured_at=given.as_of,
         withdrawn=gone,
     )
-    items.draw(rows, view=view, key=key, alt=alt, heads=decisions.HEADS)
+    items.draw(rows, view=view, key=key, alt=alt, heads=decisions.HEADS, is_why_apart=True)
     if subjects.height > len(rows):
         st.caption(f"{len(rows)} of {subjects.height} subjects, the most urgent first")
 
