@@ -225,7 +225,8 @@ def card(
                 components.badge(badge_style(advice, older))
         if older is not None:
             st.markdown(escape(older.sentence))
-        say(escape(thin(advice.reason)))
+        if not _is_title(advice):
+            say(escape(thin(advice.reason)))
         if advice.consequence:
             say(f":gray[If nothing is done:] {escape(thin(advice.consequence))}")
         if advice.unknown_reason:
@@ -238,6 +239,11 @@ def card(
         _evidence(advice, key)
         _caveats(advice)
         _artefacts(advice, key, is_open=older is None and advice.severity is AdviceSeverity.ACT_NOW)
+
+
+def _is_title(advice: Recommendation) -> bool:
+    """Return whether the reason of advice is what its card's title says."""
+    return advice.reason.rstrip(".").lower() == change(advice)
 
 
 def _evidence(advice: Recommendation, key: str) -> None:
