@@ -267,7 +267,6 @@ def items(
             text
             for text, is_so in (
                 (seen, goes_on),
-                (loss.then, True),
                 (f"group {loss.who}", loss.who not in ("", lead.labels.get("group"))),
                 (f"{SEVERITY_BADGE_STYLES[cause.severity].word} if it lasts", one.is_pending),
                 (_after(one), goes_on),

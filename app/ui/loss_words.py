@@ -38,13 +38,11 @@ class LossAhead:
     Attributes:
         words: How soon, or how long ago.
         who: The group that loses it, where the cause is about something else.
-        then: How soon more is lost, where none is lost now.
         is_far: Whether that is no more, or further away than what rules call near.
     """
 
     words: str = ""
     who: str = ""
-    then: str = ""
     is_far: bool = False
 
 
@@ -61,15 +59,12 @@ def lost(last: datetime | None, now: datetime, *, goes_on: bool | None) -> str:
     return LOST_DATA if last is None else f"{LOST_DATA} {age((now - last).total_seconds())}"
 
 
-def next_loss(at: datetime | None, now: datetime) -> str:
-    """Say how soon a group that lost data loses more; nothing where that is not known, or far."""
-    if at is None or at - now > DEADLINE_SHOWN:
-        return ""
-    return f"the next {time_left((at - now).total_seconds())}"
-
-
 def loss_ahead(one: Incident, now: datetime) -> LossAhead:
-    """Return what is said of an incident's first loss; nothing of what is not known, or far off."""
+    """Return what is said of an incident's first loss; nothing of what is not known, or far off.
+
+    Of data that was lost it is how long ago that was: losses come in bursts, and rates do not tell
+    when the next one is.
+    """
     first = loses_first(one)
     who = "" if first is one.cause else first.labels["group"]
     at = moment(first.deadline)
@@ -77,7 +72,6 @@ def loss_ahead(one: Incident, now: datetime) -> LossAhead:
         return LossAhead(
             words=lost(moment(one.last_lost_at), now, goes_on=one.loses_now),
             who=who,
-            then="" if one.loses_now else next_loss(at, now),
             is_far=not one.loses_now,
         )
     words = deadline(at, now)
@@ -88,5 +82,5 @@ def ahead(one: Incident, now: datetime) -> str:
     """Say in a sentence who loses data how soon; nothing where that is not known, or far away."""
     loss = loss_ahead(one, now)
     if losing(one):
-        return f"{loss.who or 'It'} {', '.join(filter(None, (loss.words, loss.then)))}."
+        return f"{loss.who or 'It'} {loss.words}."
     return f"At the present rates {loss.who or 'it'} {loss.words}." if loss.words else ""

@@ -18,7 +18,7 @@ from app.style.format import clock, rate, short
 from app.ui import components
 from lake.schemas.grain import Grain
 from lake.schemas.model import Table
-from lake.schemas.tables import CHANGES, LAG_ANOMALIES, SEASONALITY
+from lake.schemas.tables import CHANGES, GROUP_HISTORY, LAG_ANOMALIES, SEASONALITY
 
 _NONE, _HOUR, _DAY = timedelta(), timedelta(hours=1), timedelta(days=1)
 _WEEK = timedelta(days=7)
@@ -38,6 +38,12 @@ class Usual:
     low: float  # 5 % quantile
     median: float
     high: float  # 95 % quantile
+    is_generated: bool = False  # whether generated history is behind it
+
+    @property
+    def whose(self) -> str:
+        """Say what the values are of: what was generated is not called usual."""
+        return "generated history:" if self.is_generated else "usually"
 
     def holds(self, value: float) -> bool:
         """Return whether a value is as usual: in the band, or not far off its median."""
@@ -61,10 +67,9 @@ def usual(rows: pl.DataFrame, at: datetime) -> Usual | None:
         at: The moment, in UTC.
     """
     hour = at.weekday() * 24 + at.hour
-    for low, median, high in (
-        rows.filter(pl.col("hour_of_week") == hour).select("p05", "p50", "p95").iter_rows()
-    ):
-        return Usual(low=low, median=median, high=high)
+    known = rows.filter(pl.col("hour_of_week") == hour)
+    for low, median, high, generated in known.select("p05", "p50", "p95", "generated").iter_rows():
+        return Usual(low=low, median=median, high=high, is_generated=bool(generated))
     return None
 
 
@@ -83,7 +88,7 @@ def delta(
         return part, "violet"
     if known is None or value is None:
         return otherwise, "off"
-    return f"usually {rate(known.median)}", "off" if known.holds(value) else "orange"
+    return f"{known.whose} {rate(known.median)}", "off" if known.holds(value) else "orange"
 
 
 def lag_delta(
@@ -100,14 +105,20 @@ def lag_delta(
         return "messages waiting", "off"
     little = max(_LEAST_LAG, _LAG_SECONDS * (arrival_per_second or 0.0))
     is_far = lag is not None and lag > _FAR * max(known.high, little)
-    return f"usually up to {short(known.high)}", "orange" if is_far else "off"
+    return f"{known.whose} up to {short(known.high)}", "orange" if is_far else "off"
 
 
 def unusual(view: View, group: str) -> str | None:
-    """Say in which hours of the last day a group's lag lay far above what is usual, worst first."""
+    """Say in which hours of the last day a group's lag lay far above what is usual, worst first.
+
+    Hours of generated history are left out: nobody measured them.
+    """
     rows = LAG_ANOMALIES.empty
     with components.guarded():
         rows = queries.derived(view, LAG_ANOMALIES, group=group)
+        past = history_queries.past_day(view, GROUP_HISTORY, "group", group)
+        if past.generated_until is not None:
+            rows = rows.filter(pl.col("window_start") >= past.generated_until)
     rows = rows.filter(pl.col("window_start") >= view.now - _DAY).sort("score", descending=True)
     found = [
         f"{clock(row['window_start'], view.zone, now=view.now)}: up to {short(row['lag_max'])}, "

@@ -1,7 +1,7 @@
 """Recommendations as rows of gold ``recommendations``, and back.
 
-``standing`` are the rows that the job's last round confirmed. Advice that is unchanged keeps their
-``valid_from``, so that merging by the table's key leaves one row for each time advice stood.
+``standing`` are the rows that the job's rounds confirmed of late. Advice that is unchanged keeps
+their ``valid_from``, so that merging by the table's key leaves one row for each time advice stood.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import polars as pl
@@ -26,6 +26,9 @@ _FIELDS = tuple(field.name for field in fields(Recommendation))
 _NESTED = ("evidence", "caveats", "artefacts", "keda")
 """The fields that a row holds as JSON."""
 
+GOES_ON_WITHIN = timedelta(hours=1)
+"""Advice that was missing in rounds for less than this goes on when it comes back."""
+
 _ABOUT = ("cluster", "subject_kind", "subject", "kind", "quantity")
 
 
@@ -37,10 +40,12 @@ def recommendation_rows(
     Args:
         advice: The advice that is given now.
         at: The present, UTC.
-        standing: Rows that the round before confirmed. Where cluster, subject, kind, quantity,
-            number, current and proposed are unchanged, ``valid_from`` is kept.
+        standing: Rows that rounds confirmed of late, see ``GOES_ON_WITHIN``. Where cluster,
+            subject, kind, quantity, number, current and proposed are those of one of them,
+            ``valid_from`` of the newest such is kept.
     """
-    since = {_same(row): row["valid_from"] for row in standing}
+    by_age = sorted(standing, key=lambda row: row["confirmed_at"])
+    since = {_same(row): row["valid_from"] for row in by_age}
     rows: list[Row] = []
     # Two of a kind about one subject, say hot partitions of two topics, have a row each.
     of_kind: Counter[tuple[str, ...]] = Counter()

@@ -41,6 +41,10 @@ _SLOWED = (
     "One consumer was seen to process more than the busiest gets now, so more may not be needed: "
     "see first what slows the handlers. "
 )
+_MAY_COME_BACK = (
+    "whether its members come back by themselves, as after a restart; if not, its consumers are to "
+    "be started again"
+)
 UNCOUNTED = (
     "the group has no members and commits all the same: its consumers assign their partitions "
     "themselves and cannot be counted"
@@ -116,7 +120,7 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
         return None
     if facts.status.status not in (Status.STOPPED, Status.LOSING_DATA, Status.REWOUND):
         return None
-    waits = "how much waits could not be read" if lag is None else "messages wait"
+    unread = " How much waits could not be read." if lag is None else ""
     kind, before = AdviceKind.START_CONSUMERS, facts.members_before
     unknown = None if before else "how many consumers ran before is not known"
     step = "Start its consumers again; how many it needs shows once they run."
@@ -134,7 +138,7 @@ def _nobody(facts: GroupFacts) -> Recommendation | None:
         kind,
         AdviceSeverity.ACT_NOW,
         Confidence.HIGH,
-        f"Nobody consumes and {waits}. {step}",
+        f"{step}{unread}",  # that nobody consumes is the status of the group
         current=0,
         proposed=before,
         unknown_reason=unknown,
@@ -285,7 +289,9 @@ def _more(facts: GroupFacts) -> Recommendation | None:
 
 
 def _keep(facts: GroupFacts) -> Recommendation:
-    if facts.status.status in (Status.STOPPED, Status.STALLED, Status.NO_MEMBERS):
+    if facts.status.status is Status.NO_MEMBERS:
+        return _nothing(facts, _MAY_COME_BACK)
+    if facts.status.status in (Status.STOPPED, Status.STALLED):
         return _nothing(facts, facts.status.reason.rstrip("."))
     members = facts.members or 0
     better = ""

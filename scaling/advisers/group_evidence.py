@@ -9,6 +9,9 @@ from scaling.facts.group_facts import GroupFacts, PartitionFacts
 from simulation.assignors import Assignor, useful_group_counts
 
 _STUCK_SECONDS = 60.0
+HOT_PARTITIONS = "hot partitions"
+"""The figure that names the hot partitions, with their topic."""
+
 KEYS_UNREAD = "whether one key makes it hot: keys are not read"
 
 
@@ -35,7 +38,7 @@ def skew_evidence(one: Skew, where: str) -> tuple[Evidence, ...]:
             unit="ratio",
         ),
         Evidence(name="even share", value=round(one.even_ratio or 0.0, 3), unit="ratio"),
-        Evidence(name="hot partitions", value=where),
+        Evidence(name=HOT_PARTITIONS, value=where),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from alerting.status.model import Status
-from alerting.status.phrases import duration, rate, time_left
+from alerting.status.phrases import duration, time_left
 from scaling.advice.model import AdviceKind, Recommendation
 from scaling.advisers.group_evidence import partition_names
 from scaling.advisers.retention import WATCH_WITHIN_SECONDS, coming_deadline
@@ -80,8 +80,7 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
         parts.append(grows)
     is_ahead = advice.limiting_factor == LimitingFactor.FORECAST.value
     if not parts and is_ahead and facts.forecast.per_second is not None:
-        peak = rate(facts.forecast.per_second)
-        return f"The group may fall behind at the expected peak of {peak}."
+        return "The group may fall behind at that peak."
     if not parts:
         return None
     text = " and ".join(parts)

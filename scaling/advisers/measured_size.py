@@ -210,8 +210,9 @@ def _ahead(
         AdviceKind.ADD_CONSUMERS,
         AdviceSeverity.WATCH,
         f"{_are(asked.consumers, 'enough')} for the {_arriving(asked)} that arrive, but the next "
-        f"peak{when} may bring {rate(float(peak.sum()))}: {load.words('would get')}. Have "
-        f"{group_size.consumers} by then. One consumer processes {_capacity(asked.capacity)}.",
+        f"peak{when} may bring {rate(float(peak.sum()))}, {facts.forecast.source}: "
+        f"{load.words('would get')}. Have {group_size.consumers} by then. One consumer processes "
+        f"{_capacity(asked.capacity)}.",
         load=load,
         proposed=group_size.consumers,
         caveats=of_other_members(facts),
@@ -222,7 +223,9 @@ def _fewer(
     facts: GroupFacts, asked: SizeInputs, group_size: GroupSize, proposed: int
 ) -> Recommendation:
     peak = facts.forecast.per_second
-    expected = "" if peak is None else f" and for the expected peak of {rate(peak)}"
+    expected = ""
+    if peak is not None:
+        expected = f" and for the {rate(peak)} of the next peak, {facts.forecast.source}"
     load = busiest_consumer(asked, asked.arrival, proposed, group_size.allowed_utilisation)
     return _advice(
         facts,
@@ -346,7 +349,9 @@ def _evidence(
         ),
         *needs,
         Evidence(name="arrival", value=float(asked.arrival.sum()), unit="messages/s"),
-        Evidence(name="expected peak", value=forecast.per_second, unit="messages/s"),
+        Evidence(
+            name=f"next peak, {forecast.source}", value=forecast.per_second, unit="messages/s"
+        ),
         Evidence(name="busiest partition", value=float(asked.arrival.max()), unit="messages/s"),
         *load.evidence,
         Evidence(name="capacity of one consumer", value=capacity.per_second, unit="messages/s"),

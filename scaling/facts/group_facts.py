@@ -96,6 +96,12 @@ class Forecast:
     reason: str = "no forecast was made yet"
     generated: bool = False
 
+    @property
+    def source(self) -> str:
+        """Say what its figure is, which no chart of what arrives has."""
+        of_history = ", from generated history" if self.generated else ""
+        return f"the forecast's upper end for that hour{of_history}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupFacts:

@@ -24,8 +24,14 @@ from lake.schemas.tables import (
 )
 from lake.storage.current_store import read_statuses
 from lake.storage.store import Lake
-from scaling.advice.advice_table import Row, from_row, recommendation_frame, recommendation_rows
-from scaling.advice.stored_advice import in_place, newer_than_round
+from scaling.advice.advice_table import (
+    GOES_ON_WITHIN,
+    Row,
+    from_row,
+    recommendation_frame,
+    recommendation_rows,
+)
+from scaling.advice.stored_advice import newer_than_round
 from scaling.advisers.advise import advise_groups
 from scaling.evaluate import evaluate_others
 from scaling.facts.group_facts import GroupFacts, of_newest_poll
@@ -68,7 +74,7 @@ def recommend(tables: DerivedTables, lake: Lake, now: datetime, settings: Scalin
     """
     tables.tune(now)
     topics = read_topics(lake, now)
-    standing = given_last(lake)
+    standing = given_lately(lake)
     given = _on_groups(tables, lake, now, settings, topics, standing).persist()
     try:
         others = _on_others(lake, now, settings, topics, standing, given)
@@ -108,8 +114,11 @@ def _merge(
     tables.rewrite(table, kept.unionByName(rows), *table.key[:3])
 
 
-def given_last(lake: Lake) -> pl.DataFrame:
-    """Return what tells the advice of each cluster's newest round, and since it, apart.
+def given_lately(lake: Lake) -> pl.DataFrame:
+    """Return what tells advice apart that each cluster was given of late.
+
+    That is what its newest round gave, and the rounds of the hour before; and what groups were
+    advised on since.
 
     Raises:
         LakeError: It cannot be read.
@@ -117,14 +126,13 @@ def given_last(lake: Lake) -> pl.DataFrame:
     told_apart = [*RECOMMENDATIONS.key, *_STANDS]
     rows = lake.read(RECOMMENDATIONS, columns=told_apart)
     newest_round = pl.col("confirmed_at").max().over("cluster")
-    rows = rows.filter(pl.col("confirmed_at") == newest_round)
-    found = [rows.clear()]
+    found = [rows.filter(pl.col("confirmed_at") >= newest_round - GOES_ON_WITHIN)]
     for (cluster,), of_cluster in rows.group_by("cluster"):
         changed = lake.current.read(CHANGED_ADVICE, str(cluster))
-        newer = newer_than_round(
-            CHANGED_ADVICE.empty if changed is None else changed, of_cluster["confirmed_at"][0]
-        )
-        found.append(in_place(of_cluster, newer))
+        if changed is not None:
+            newest = of_cluster["confirmed_at"].max()
+            as_of = newest if isinstance(newest, datetime) else None
+            found.append(newer_than_round(changed, as_of).select(rows.columns))
     return pl.concat(found)
 
 

@@ -67,7 +67,7 @@ class ChangedGroups:
         """Take a round of advice as given.
 
         Args:
-            given: Rows of ``recommendations`` that it confirmed.
+            given: Rows of ``recommendations`` that it and those of the hour before confirmed.
             doing: What the groups did when it was given.
         """
         self._round, self._then = given, dict(doing)
@@ -100,10 +100,10 @@ class ChangedGroups:
         facts = facts_of(frames, now=now, objective=self._settings.objective_seconds)
         advice = advise_groups(facts, frames.state_texts()).advice
         before = self._lake.current.read(CHANGED_ADVICE, cluster)
-        newer = newer_than_round(
-            CHANGED_ADVICE.empty if before is None else before, given["confirmed_at"][0]
-        )
-        rows = recommendation_rows(advice, at=now, standing=in_place(given, newer).rows(named=True))
+        round_at = given.select(pl.col("confirmed_at").max()).item()
+        newer = newer_than_round(CHANGED_ADVICE.empty if before is None else before, round_at)
+        known = pl.concat([given, newer.select(given.columns)])
+        rows = recommendation_rows(advice, at=now, standing=known.rows(named=True))
         changed = in_place(newer, recommendation_frame(rows))
         self._lake.current.replace(CHANGED_ADVICE, cluster, changed)
 

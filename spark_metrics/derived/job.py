@@ -35,7 +35,7 @@ from lake.storage.store import Lake
 from scaling.advice.stored_advice import ADVISE_EVERY
 from spark_metrics.arrivals import SPARK_ERRORS, cause
 from spark_metrics.derived import by_series, from_history, from_samples
-from spark_metrics.derived.advice import given_last, recommend
+from spark_metrics.derived.advice import given_lately, recommend
 from spark_metrics.derived.changed_groups import ChangedGroups
 from spark_metrics.derived.forecast import LONGEST_HISTORY
 from spark_metrics.derived.intervals import NEEDED
@@ -286,9 +286,9 @@ class DerivedJob:
     def _advice(self, until: datetime) -> None:
         begun = datetime.now(UTC)
         self._advise_again = begun + ADVISE_EVERY
-        before = self._changed.doing(self._clusters | _clusters(given_last(self._lake)), begun)
+        before = self._changed.doing(self._clusters | _clusters(given_lately(self._lake)), begun)
         recommend(self._tables, self._lake, begun, self._scaling)
-        self._changed.after_round(given_last(self._lake), before)
+        self._changed.after_round(given_lately(self._lake), before)
         self._advise_again = _after(begun, ADVISE_EVERY)
 
 

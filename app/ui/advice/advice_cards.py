@@ -24,6 +24,7 @@ from scaling.advice.model import (
     Recommendation,
 )
 from scaling.advice.stored_advice import IS_CHANGE
+from scaling.advisers.group_evidence import HOT_PARTITIONS
 from scaling.advisers.retention import TIME_LEFT
 
 BADGE_STYLES: dict[AdviceSeverity, BadgeStyle] = {
@@ -94,9 +95,6 @@ def change(advice: Recommendation) -> str:
         return f"{before} → {exact(advice.proposed)} {advice.quantity}"
     return WORDS[advice.kind]
 
-
-HOT_PARTITIONS = "hot partitions"
-"""The figure that names the hot partitions, with their topic."""
 
 _ACTS: dict[AdviceKind, str] = {
     AdviceKind.HOT_PARTITION: "look at the keys",
@@ -244,7 +242,8 @@ def card(
                 components.badge(badge_style(advice, older))
         if older is not None:
             st.markdown(escape(older.sentence))
-        say(escape(thin(advice.reason)))
+        if not _is_title(advice):
+            say(escape(thin(advice.reason)))
         if advice.consequence:
             say(f":gray[If nothing is done:] {escape(thin(advice.consequence))}")
         if advice.unknown_reason:
@@ -257,6 +256,11 @@ def card(
         _evidence(advice, key)
         _caveats(advice)
         _artefacts(advice, key, is_open=older is None and advice.severity is AdviceSeverity.ACT_NOW)
+
+
+def _is_title(advice: Recommendation) -> bool:
+    """Return whether the reason of advice is what its card's title says."""
+    return advice.reason.rstrip(".").lower() == change(advice)
 
 
 def _evidence(advice: Recommendation, key: str) -> None:

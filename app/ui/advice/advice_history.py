@@ -33,7 +33,7 @@ _COUNTED: Mapping[tuple[str, str], tuple[Table, str, str]] = {
     (Subject.GROUP.value, "consumers"): (GROUP_HISTORY, "group", "members_last"),
     (Subject.TOPIC.value, "partitions"): (TOPIC_HISTORY, "topic", "partitions_last"),
 }
-_ABOUT = ("subject_kind", "subject")
+_KIND = ("subject_kind", "subject", "kind")
 _MINUTES = timedelta(hours=12)
 _AROUND = timedelta(hours=3)
 """What is looked at before advice was given, and after."""
@@ -84,15 +84,39 @@ def given_on(view: View, kind: Subject, name: str) -> pl.DataFrame:
     return rows.filter(pl.col("proposed") != pl.col("current")).sort("valid_from", descending=True)
 
 
+def listed(view: View, since: datetime | None = None) -> pl.DataFrame:
+    """Return what ``given`` does with what is advised now in it, the newest first.
+
+    Args:
+        view: The frame of the page.
+        since: See ``given``.
+    """
+    rows = given(view, since)
+    standing = _standing(view)
+    return rows if standing is None else with_standing(rows, standing.filter(IS_CHANGE))
+
+
 def outcomes(view: View, rows: pl.DataFrame) -> list[AdviceOutcome]:
-    """Return what became of each row's advice."""
+    """Return what became of each row's advice: one answer for all pages.
+
+    What Scaling lists stands, and nothing else; what it folds as older does not.
+    """
     # The newest round may give none of these.
     found = _outcomes(view.cache_key, rows, current_advice.given_at(view), view)
     try:
         known = current_advice.known(view, rows)
     except LakeError:
         return found  # what groups do now is not known, and the page says so
-    return with_older(found, rows, known, zone=view.zone, now=view.now)
+    found = with_older(found, rows, known, zone=view.zone, now=view.now)
+    standing = _standing(view)
+    return found if standing is None else as_standing(found, rows, standing)
+
+
+def _standing(view: View) -> pl.DataFrame | None:
+    try:
+        return current_advice.standing(view)
+    except LakeError:
+        return None
 
 
 def with_older(
@@ -138,27 +162,25 @@ def with_standing(given: pl.DataFrame, standing: pl.DataFrame) -> pl.DataFrame:
 def as_standing(
     found: Sequence[AdviceOutcome], rows: pl.DataFrame, standing: pl.DataFrame
 ) -> list[AdviceOutcome]:
-    """Return outcomes in which what is advised now stands, and nothing that it took the place of.
+    """Return outcomes in which what is advised now stands, and nothing else.
 
     Args:
         found: The outcomes.
         rows: The rows of ``recommendations`` that they are of.
-        standing: Rows of what is advised now.
+        standing: All rows of what is advised now.
     """
-    key, about, kind = RECOMMENDATIONS.key, _ABOUT, (*_ABOUT, "kind")
-    stands = set(standing.select(key).iter_rows())
-    subjects = set(standing.select(about).iter_rows())
-    kinds = set(standing.select(kind).iter_rows())
+    stands = {_key(row) for row in standing.iter_rows(named=True)}
+    kinds = set(standing.filter(IS_CHANGE).select(_KIND).iter_rows())
 
     def became(one: AdviceOutcome, row: Mapping[str, Any]) -> Followed:
         if one.followed is Followed.FOLLOWED:
             return one.followed
-        if tuple(row[name] for name in key) in stands:
+        if _key(row) in stands:
             return Followed.STANDS
         is_over = one.followed in (Followed.STANDS, Followed.WITHDRAWN, Followed.ENDED)
-        if is_over and tuple(row[name] for name in kind) in kinds:
+        if is_over and tuple(row[name] for name in _KIND) in kinds:
             return Followed.ANEW
-        if one.followed is Followed.STANDS and tuple(row[name] for name in about) in subjects:
+        if one.followed is Followed.STANDS:
             return Followed.ENDED if row["proposed"] is None else Followed.WITHDRAWN
         return one.followed
 
@@ -166,6 +188,11 @@ def as_standing(
         replace(one, followed=became(one, row))
         for one, row in zip(found, rows.iter_rows(named=True), strict=True)
     ]
+
+
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what names a row; rows of before there was a number have none."""
+    return tuple(row[name] or 0 if name == "number" else row[name] for name in RECOMMENDATIONS.key)
 
 
 @st.cache_data(ttl=60, max_entries=32, show_spinner=False)

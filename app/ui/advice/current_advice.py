@@ -15,6 +15,7 @@ from app.data.context import View
 from app.style.format import age, clock, count, duration, escape
 from app.ui import components, refresh, routes
 from app.ui.advice import advice_cards, card_size
+from app.ui.advice.listed_under import hot_topics
 from app.ui.advice.overtaken import IN_SYNC, Known, is_folded
 from app.ui.advice.urgency import as_alerted, with_losses
 from config.scaling import ScalingSettings
@@ -68,6 +69,13 @@ def read(view: View, group: str | None = None) -> CurrentAdvice:
     Advice on a large cluster needs gigabytes of samples: there, only the group that is asked for is
     evaluated here.
     """
+    given = _current(view, group)
+    if given.is_pending:
+        refresh.soon()
+    return given
+
+
+def _current(view: View, group: str | None = None) -> CurrentAdvice:
     given = _read(view, group)
     try:
         rows = as_alerted(given.rows, present.open_alerts(view))
@@ -105,9 +113,7 @@ def _read(view: View, group: str | None) -> CurrentAdvice:
         (view.cache_key, cluster), lambda: _evaluated(lake, cluster, now, settings), now
     )
     rows = recommendation_frame([])
-    if found is None:
-        refresh.soon()
-    else:
+    if found is not None:
         try:
             rows = found.future.result()
         except LakeError as error:
@@ -119,6 +125,26 @@ def _read(view: View, group: str | None) -> CurrentAdvice:
         is_pending=found is None,
         errors=tuple(errors),
     )
+
+
+def standing(view: View) -> pl.DataFrame | None:
+    """Return all advice that stands: rows that what groups do now has overtaken are left out.
+
+    Returns:
+        Rows of ``recommendations``; None where it is not known.
+
+    Raises:
+        LakeError: What groups do now cannot be read.
+    """
+    given = _current(view)
+    if given.as_of is None:
+        return None
+    now_known = known(view, given.rows)
+    stands = [
+        not is_folded(row, now_known.overtakes(row, zone=view.zone, now=view.now))
+        for row in given.rows.iter_rows(named=True)
+    ]
+    return given.rows.filter(pl.Series(stands, dtype=pl.Boolean))
 
 
 def of_groups(
@@ -191,15 +217,7 @@ def hot_partitions_of(rows: pl.DataFrame, topic: str) -> pl.DataFrame:
         pl.col("kind") == AdviceKind.HOT_PARTITION,
         pl.col("evidence").str.contains(topic, literal=True),
     )
-    is_here = [
-        any(
-            name.rpartition("-")[0] == topic
-            for one in from_row(row).evidence
-            if one.name == advice_cards.HOT_PARTITIONS
-            for name in str(one.value).split(", ")
-        )
-        for row in on_hot.iter_rows(named=True)
-    ]
+    is_here = [topic in hot_topics(from_row(row)) for row in on_hot.iter_rows(named=True)]
     return on_hot.filter(pl.Series(is_here, dtype=pl.Boolean))
 
 

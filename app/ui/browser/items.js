@@ -86,6 +86,7 @@ export default function ({ data, parentElement }) {
   const list = parentElement.querySelector(".items");
   list.setAttribute("aria-label", data.alt);
   list.classList.toggle("lines", data.lines);
+  list.classList.toggle("apart", data.apart);
   for (const name of ["when", "until", "step", "links"]) {
     list.classList.toggle(`no-${name}`, data.items.every((item) => !item[name].length));
   }

@@ -82,6 +82,7 @@ def draw(
     key: str,
     alt: str,
     heads: Sequence[str] = (),
+    is_why_apart: bool = False,
     folded: Sequence[Item] = (),
     fold: str = "",
 ) -> None:
@@ -93,20 +94,23 @@ def draw(
         key: The list's name on the page.
         alt: What it lists, for those who do not see it.
         heads: What the columns are of rows that are lines which can be opened, where the window is
-            wide enough: what is so, the step, and until and since when. Where no row has a step
-            there is no such column; that of links has no words.
+            wide enough: what is so, the step, and until and since when; where no row has a step
+            there is no such column. That of links has no words but where ``why`` is apart, where
+            there are four: what is so, why, links, and until and since when.
+        is_why_apart: Whether ``why`` has the column of the step, where the window is wide enough,
+            and links are further advice.
         folded: Further rows, which are seen once the viewer unfolds them.
         fold: The words that name these.
     """
     rows = [_as_data(item, view) for item in (*items, *folded)]
     seen = {"seen": len(items), "fold": fold if folded else ""}
-    has_steps = any(item.step for item in (*items, *folded))
-    columns = {"lines": bool(heads), "heads": [*heads] if has_steps else _without_step(heads)}
+    named = list(heads)
+    if is_why_apart:
+        named[2] = named[2] if any(item.links for item in (*items, *folded)) else ""
+    elif not any(item.step for item in (*items, *folded)):
+        del named[1:2]
+    columns = {"lines": bool(heads), "heads": named, "apart": is_why_apart}
     _component(key=key, data={"alt": alt, "items": rows, **columns, **seen})
-
-
-def _without_step(heads: Sequence[str]) -> list[str]:
-    return [*heads[:1], *heads[2:]]
 
 
 def _as_data(item: Item, view: View) -> dict[str, Any]:

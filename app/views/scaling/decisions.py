@@ -17,14 +17,14 @@ from app.ui.advice.overtaken import Known, Overtaken, is_folded
 from app.ui.browser.items import Item, Target
 from app.views.scaling import brief
 from scaling.advice.advice_table import from_row
-from scaling.advice.model import Recommendation, Subject
+from scaling.advice.model import AdviceKind, Recommendation, Subject
 from scaling.advice.stored_advice import IS_CHANGE
 
 PARAMETER = "advice"
 """The parameter of the address that names the chosen row."""
 
-HEADS = ("Advice", "Next step", "When")
-"""What the columns of the rows are; the advice is the step, so that none has one of its own."""
+HEADS = ("Change", "Why", "Also", "When")
+"""What the columns of the rows are."""
 
 LINKS = {
     Subject.GROUP: routes.GROUP,
@@ -140,7 +140,8 @@ def items(
     """Return rows of ``recommendations`` as rows of the table: one for each subject.
 
     The first piece of advice on a subject stands there; the further ones are links, and folded. So
-    is what is advised on its topic too.
+    is what is advised on its topic too. What the row says already is folded with its link: the same
+    change on the topic, and that retention is close where the row says when data is lost.
 
     Args:
         rows: The rows, in their order.
@@ -167,6 +168,11 @@ def items(
         newer, at = older.get(names[0]), about["confirmed_at"][0]
         group = advice.subject if advice.subject_kind is Subject.GROUP else ""
         deadline, now_there = deadlines.get(group), figures.get(group)
+        until = lost.get(group) or _until(deadline, now)
+        cards = [
+            (_card_of(_further(one, advice), name), _is_said(one, advice, until))
+            for one, name in zip(further, names[1:], strict=True)
+        ]
         found.append(
             Item(
                 id=names[0],
@@ -174,13 +180,11 @@ def items(
                 what=advice.subject,
                 when="" if at == measured_at else f"{word} {clock(at, zone, now=now)}",
                 why=_why(advice, newer, now_there) if withdrawn is None else withdrawn[names[0]],
-                until=lost.get(group) or _until(deadline, now),
+                until=until,
                 is_far=group in lost or loss_words.is_far(deadline, now),
                 link=_card_of(advice_cards.headline(advice, newer), names[0]),
-                links=[
-                    _card_of(f"also: {_further(one, advice)}", name)
-                    for one, name in zip(further, names[1:], strict=True)
-                ],
+                links=[card for card, is_said in cards if not is_said],
+                acts=[card for card, is_said in cards if is_said],
                 more=[
                     f"{_further(one, advice)}: {_why(one, older.get(name), now_there)}"
                     for one, name in zip(further, names[1:], strict=True)
@@ -246,6 +250,12 @@ def _until(deadline: datetime | None, now: datetime) -> str:
 
 def _card_of(label: str, name: str) -> Target:
     return Target(label=label, page=routes.SCALING, parameters={PARAMETER: name})
+
+
+def _is_said(one: Recommendation, first: Recommendation, until: str) -> bool:
+    """Return whether a row says what further advice says: its change, and how soon data is lost."""
+    is_same = advice_cards.change(one) == advice_cards.change(first)
+    return is_same or (until != "" and one.kind is AdviceKind.RETENTION_DEADLINE)
 
 
 def _further(one: Recommendation, first: Recommendation) -> str:

@@ -101,7 +101,7 @@ def draw(
         measured_at=given.as_of,
         withdrawn=gone,
     )
-    items.draw(rows, view=view, key=key, alt=alt, heads=decisions.HEADS)
+    items.draw(rows, view=view, key=key, alt=alt, heads=decisions.HEADS, is_why_apart=True)
     if subjects.height > len(rows):
         st.caption(f"{len(rows)} of {subjects.height} subjects, the most urgent first")
 
@@ -228,4 +228,4 @@ if not kept.is_empty():
 
 st.header("Advice that was given", anchor=False)
 with components.guarded():
-    view_model.history(view, changes)
+    view_model.history(view)

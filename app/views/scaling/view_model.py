@@ -165,16 +165,10 @@ def limit(facts: GroupFacts) -> Limit:
     return Limit(low=capacity.low, high=capacity.high, per_second=capacity.per_second)
 
 
-def history(view: View, standing: pl.DataFrame) -> None:
-    """Draw the advice of the last days and what became of it.
-
-    Args:
-        view: The frame of the page.
-        standing: Rows of the changes that the page advises now.
-    """
-    written = advice_history.given(view)
-    rows = advice_history.with_standing(written, standing)
-    if written.is_empty():
+def history(view: View) -> None:
+    """Draw the advice of the last days and what became of it."""
+    rows = advice_history.listed(view)
+    if advice_history.given(view).is_empty():
         components.nothing(
             "No advice was written down yet: the history service does so every ten minutes.",
             icon=":material/history:",
@@ -182,8 +176,7 @@ def history(view: View, standing: pl.DataFrame) -> None:
         return
 
     def with_outcomes(some: pl.DataFrame) -> pl.DataFrame:
-        found = advice_history.as_standing(advice_history.outcomes(view, some), some, standing)
-        became = [advice_history.words(one, view) for one in found]
+        became = [advice_history.words(one, view) for one in advice_history.outcomes(view, some)]
         return some.with_columns(
             pl.col("kind")
             .map_elements(lambda kind: WORDS[AdviceKind(kind)], return_dtype=pl.String())

@@ -81,7 +81,7 @@ def advised(given: pl.DataFrame, total: int) -> view_model.Part:
 
 every: dict[str, Callable[[], pl.DataFrame]] = {}
 with components.guarded():
-    given = advice_history.given(view, since=start).filter(
+    given = advice_history.listed(view, since=start).filter(
         pl.col("valid_from") <= end, pl.col("proposed").is_not_null()
     )
     parts["advice"] = advised(given.head(MOST_ADVICE), given.height)

@@ -8,11 +8,13 @@ import polars as pl
 from deltalake import write_deltalake
 
 from app.data.context import View
-from app.ui.advice.advice_history import as_standing, outcomes, with_standing
+from app.ui.advice.advice_history import as_standing, listed, outcomes, with_standing
+from lake.schemas.current import CHANGED_ADVICE
 from lake.schemas.grain import Grain
 from lake.schemas.model import Table
 from lake.schemas.tables import GROUP_HISTORY, RECOMMENDATIONS
 from lake.storage.append import conform
+from lake.storage.store import Lake
 from scaling.advice.follow_up import AdviceOutcome, Followed
 from tests.unit.app.views_of import NOW
 
@@ -44,7 +46,8 @@ def advice(
 ) -> dict[str, object]:
     return {
         **{"cluster": "east", "subject_kind": "group", "subject": group, "kind": "add_consumers"},
-        **{"quantity": "consumers", "current": 2, "proposed": proposed},
+        **{"quantity": "consumers", "current": 2, "proposed": proposed, "number": 0},
+        **{"severity": "WATCH", "saving": 0},
         **{"valid_from": GIVEN, "confirmed_at": GIVEN + until},
     }
 
@@ -86,7 +89,7 @@ def test_advice_stands_by_the_newest_round_and_not_by_those_that_are_shown(view:
 
 
 def stored(*rows: dict[str, object]) -> pl.DataFrame:
-    frame = pl.DataFrame([{"number": 0, **row} for row in rows], infer_schema_length=None)
+    frame = pl.DataFrame(list(rows), infer_schema_length=None)
     types = RECOMMENDATIONS.polars_schema
     return frame.cast({name: types[name] for name in frame.columns})
 
@@ -119,9 +122,34 @@ def test_what_was_advised_before_its_group_was_advised_anew_stands_no_more() -> 
     start = {**more, "kind": "start_consumers", "current": 0, "valid_from": NOW}
     rows = stored(more, {**unnumbered, "kind": "hot_partition"}, advice("other", 4))
     found = [AdviceOutcome(followed=Followed.STANDS)] * 3
-    assert [one.followed for one in as_standing(found, rows, stored(start))] == [
+    now = stored(start, advice("other", 4))
+    assert [one.followed for one in as_standing(found, rows, now)] == [
         *(Followed.WITHDRAWN, Followed.ENDED, Followed.STANDS)
     ]
+
+
+def test_what_the_round_gave_and_is_kept_as_it_is_now_stands_nowhere() -> None:
+    """Given a round that asks for more consumers, and newer advice to keep them."""
+    keep = {**advice("late", 2), "kind": "keep", "valid_from": NOW}
+    found = [AdviceOutcome(followed=Followed.STANDS)]
+    (one,) = as_standing(found, stored(advice("late", 4)), stored(keep))
+    assert one.followed is Followed.WITHDRAWN
+
+
+def test_every_page_says_that_what_is_advised_now_stands(view: View) -> None:
+    """Given a round, and a group that was advised on anew since: no table of rounds has that."""
+    given = stored({**advice("late", 4), "confirmed_at": NOW - timedelta(minutes=5)})
+    store(view, RECOMMENDATIONS, given.with_columns(pl.col("valid_from").dt.date().alias("date")))
+    anew = {**advice("late", 6), "valid_from": NOW, "confirmed_at": NOW}
+    anew |= {"kind": "start_consumers"}
+    changed = conform(CHANGED_ADVICE, stored(anew))
+    Lake(view.settings.lake).current.replace(CHANGED_ADVICE, "east", changed)
+
+    rows = listed(view)
+
+    assert rows["proposed"].to_list() == [6, 4]
+    found = [one.followed for one in outcomes(view, rows)]
+    assert found == [Followed.STANDS, Followed.WITHDRAWN]
 
 
 def test_what_was_followed_stays_so() -> None:

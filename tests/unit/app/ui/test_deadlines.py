@@ -158,9 +158,9 @@ def test_data_that_was_lost_minutes_ago_is_not_lost_now(view: View) -> None:
     before_all = replace(one, last_lost_at=None)
     (row, unseen) = items([one, before_all], replace(view, now=NOW))
     assert (row.until, row.is_far) == ("lost data 6 min ago", True)
-    assert "the next in 2 h" in row.note
+    assert "the next" not in row.note  # losses come in bursts
     assert unseen.until == "lost data"
-    assert ahead(one, NOW) == "It lost data 6 min ago, the next in 2 h."
+    assert ahead(one, NOW) == "It lost data 6 min ago."
     stops = Incident(cause=alert("h", 1000.0, deadline=NOW.timestamp() + 600.0))
     loses = Incident(cause=alert("i", 1000.0, check="losing_data"))
     assert in_order([one, stops, loses], NOW) == [one, loses, stops], "it may lose more"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -18,6 +19,7 @@ from scaling.advice.model import (
     Subject,
 )
 from scaling.advisers.durability import LOSING_GROUPS
+from scaling.advisers.group_evidence import HOT_PARTITIONS
 from scaling.advisers.retention import TOPICS
 
 NOW = datetime(2026, 11, 25, tzinfo=UTC)
@@ -64,6 +66,44 @@ def test_the_same_advice_on_a_group_and_on_its_topic_is_one_row(
     said = advice_cards.summary(advice)
     assert said.startswith("Advice on 1 group: 1") == (len(rows) == 1)
     if len(rows) == 1:
-        assert [link.label for link in found[0].links] == [
-            f"also: {advice_cards.WORDS[given[0].kind]} (topic {topic})"
+        assert found[0].links == []
+        assert [link.label for link in found[0].acts] == [
+            f"{advice_cards.WORDS[given[0].kind]} (topic {topic})"
         ]
+
+
+def hot(subject: str, kind: Subject, severity: AdviceSeverity, where: str = "") -> Recommendation:
+    return replace(
+        losing(subject, kind, HOT_PARTITIONS, where),
+        kind=AdviceKind.HOT_PARTITION,
+        severity=severity,
+    )
+
+
+@pytest.mark.parametrize(
+    ("severity", "where", "rows"),
+    [
+        pytest.param(AdviceSeverity.ACT_NOW, "web.views-0", ["builder"], id="one thing"),
+        pytest.param(
+            AdviceSeverity.ACT_NOW, "web.views-eu-0", ["builder", "web.views"], id="another topic"
+        ),
+        pytest.param(
+            AdviceSeverity.INFO, "web.views-0", ["builder", "web.views"], id="no harm to the group"
+        ),
+    ],
+)
+def test_a_hot_partition_is_one_row_on_the_group_that_is_late_on_it(
+    severity: AdviceSeverity, where: str, rows: list[str]
+) -> None:
+    given = [
+        hot("builder", Subject.GROUP, severity, where),
+        hot("web.views", Subject.TOPIC, AdviceSeverity.WATCH),
+    ]
+    advice = recommendation_frame(recommendation_rows(given, at=NOW))
+    found = decisions.items(advice, {}, picked=None, now=NOW, zone=UTC)
+    assert [one.what for one in found] == rows
+    split = replace(given[1], quantity="partitions", current=6, proposed=12)
+    advice = recommendation_frame(recommendation_rows([given[0], split], at=NOW))
+    if len(rows) == 1:
+        (row,) = decisions.items(advice, {}, picked=None, now=NOW, zone=UTC)
+        assert [link.label for link in row.links] == ["6 → 12 partitions (topic web.views)"]

@@ -13,17 +13,19 @@ from app.data.history import GROUP
 from app.data.time_range import RANGES
 from app.style.charts.base import Axis
 from app.style.charts.lines import Band, Ghost, Line, columns_chart
+from app.style.format import clock
 from app.style.theme import LIGHT
 from app.ui.advice.forecast import holds
-from app.ui.seasons import Usual, band, changed, delta, ghost, lag_delta, usual
-from lake.schemas.tables import GROUP_HISTORY
+from app.ui.seasons import Usual, band, changed, delta, ghost, lag_delta, unusual, usual
+from lake.schemas.tables import GROUP_HISTORY, LAG_ANOMALIES
+from lake.storage.append import conform
 
 MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
 WEEK = pl.DataFrame(
     [(hour, hour * 1.0, hour * 2.0, hour * 3.0) for hour in range(168)],
     schema=["hour_of_week", "p05", "p50", "p95"],
     orient="row",
-)
+).with_columns(generated=pl.lit(None, pl.Boolean))
 
 
 @pytest.mark.parametrize("hours", [0, 1, 23, 24, 167])
@@ -122,6 +124,37 @@ def test_a_rate_is_compared_with_what_is_usual(
 )
 def test_a_lag_is_compared_with_what_the_band_has(lag: float | None, said: tuple[str, str]) -> None:
     assert lag_delta(Usual(low=100, median=470, high=1060), lag, 50.0) == said
+
+
+def test_what_was_generated_is_not_called_usual(view: View) -> None:
+    """Given waves of thousands that were measured, and generated hours of some hundreds."""
+    rows = WEEK.with_columns(generated=pl.lit(True))
+    known = usual(rows, MONDAY + timedelta(hours=40))
+    assert known is not None
+    assert lag_delta(known, 8000, 50.0) == ("generated history: up to 120", "orange")
+    assert delta(known, 80.0, "all") == ("generated history: 80/s", "off")
+
+
+def test_only_hours_that_were_measured_are_unusual(view: View) -> None:
+    newest = view.now.replace(minute=0, second=0, microsecond=0)
+    hours = [newest - timedelta(hours=ago) for ago in (5, 4, 3, 2)]
+    made = {"cluster": "east", "group": "a"}
+    view.lake.append(
+        GROUP_HISTORY,
+        pl.DataFrame(
+            [
+                {**made, "grain_seconds": 3600, "window_start": at, "generated": at < hours[2]}
+                for at in hours
+            ]
+        ),
+    )
+    anomaly = {**made, "lag_max": 700, "usual": 43.0, "score": 9.0, "as_of": view.now}
+    known = [{**anomaly, "window_start": hour} for hour in (hours[0], hours[3])]
+    rows = conform(LAG_ANOMALIES, pl.DataFrame(known))
+    view.lake.append(LAG_ANOMALIES, rows)
+    said = unusual(view, "a") or ""
+    assert said.count("up to") == 1
+    assert clock(hours[3], view.zone, now=view.now) in said
 
 
 def test_a_lag_of_seconds_is_never_far_above() -> None:

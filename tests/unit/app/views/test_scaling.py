@@ -131,7 +131,7 @@ def test_a_subject_has_one_row_and_its_further_advice_is_counted_there() -> None
     first, other = found
     assert [link.parameters["advice"] for link in first.links] == [picked]
     change = advice_cards.change(advice[1])
-    assert first.links[0].label == f"also: {change}"
+    assert first.links[0].label == change
     assert first.more == [f"{change}: {brief.why(advice[1])}"]
     assert (first.is_chosen, other.is_chosen, other.links) == (True, False, [])
 
@@ -144,6 +144,24 @@ def test_a_row_that_is_older_than_what_its_group_does_says_so() -> None:
     found = decisions.items(rows, {}, older={name: newer}, picked=None, now=NOW, zone=UTC)[0]
     assert found.badge is OLDER
     assert found.why == "Older than what the group does since 00:06: stopped"
+
+
+@pytest.mark.parametrize(
+    ("left", "also"),
+    [
+        pytest.param(timedelta(minutes=12), [], id="the deadline says so"),
+        pytest.param(None, ["retention is close"], id="no deadline is known"),
+    ],
+)
+def test_a_row_does_not_say_twice_that_retention_is_close(
+    left: timedelta | None, also: list[str]
+) -> None:
+    start = replace(ADD, kind=AdviceKind.START_CONSUMERS)
+    rows = frame(start, replace(start, kind=AdviceKind.RETENTION_DEADLINE, proposed=None))
+    at = left and NOW + left
+    (row,) = decisions.items(rows, {ADD.subject: at}, picked=None, now=NOW, zone=UTC)
+    assert [link.label for link in row.links] == also
+    assert len(row.more) == 1, "it is there once the row is opened"
 
 
 def test_a_need_that_no_number_meets_is_said_not_drawn_as_nothing() -> None:

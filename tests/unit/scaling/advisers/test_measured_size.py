@@ -98,15 +98,24 @@ def test_without_history_it_goes_down_one_useful_step() -> None:
     assert any("too little history" in one.text for one in advice.caveats)
 
 
+def test_a_figure_of_generated_history_says_so() -> None:
+    group = of(2, 50.0, 50.0, 250.0, forecast=900.0)
+    made = replace(group, forecast=replace(group.forecast, generated=True))
+    for known, is_said in ((group, False), (made, True)):
+        advice = first(known, AdviceKind.ADD_CONSUMERS)
+        assert ("from generated history" in advice.reason) is is_said
+
+
 def test_the_next_peak_is_prepared_for() -> None:
     advice = first(of(2, 50.0, 50.0, 250.0, forecast=900.0), AdviceKind.ADD_CONSUMERS)
     assert advice.limiting_factor == "forecast" and advice.severity is AdviceSeverity.WATCH
     assert advice.proposed == 6
     assert (
-        "the next peak (Mon 12:00 UTC) may bring 900/s: the busiest of 2 would get 450/s (50 %), "
+        "the next peak (Mon 12:00 UTC) may bring 900/s, the forecast's upper end for that hour: "
+        "the busiest of 2 would get 450/s (50 %), "
         "more than the 238/s allowed (95 % of the 250/s that it processes at least). Have 6 by then"
     ) in advice.reason
-    assert advice.consequence == "The group may fall behind at the expected peak of 900/s."
+    assert advice.consequence == "The group may fall behind at that peak."
     figures = {one.name: one.value for one in advice.evidence}
     assert (figures[BUSIEST], figures[ALLOWED]) == pytest.approx((450.0, 0.95 * 250.0))
 

@@ -194,7 +194,7 @@ def test_a_group_that_stopped_is_started_with_as_many_as_ran() -> None:
 
     assert advice.kind is AdviceKind.START_CONSUMERS
     assert (advice.current, advice.proposed, advice.unknown_reason) == (0, 3, None)
-    assert "Start 3 consumers" in advice.reason
+    assert advice.reason == "Start 3 consumers, as many as ran before.", "the status says why"
     assert [one.text.split()[-1] for one in advice.artefacts] == ["--replicas=3"]
 
 

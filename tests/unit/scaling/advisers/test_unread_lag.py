@@ -27,7 +27,7 @@ def test_a_stopped_group_is_to_be_started_all_the_same() -> None:
     )
     [advice] = advice_on(unread(stopped))
     assert advice.kind is AdviceKind.START_CONSUMERS
-    assert "Nobody consumes and how much waits could not be read." in advice.reason
+    assert advice.reason.endswith("How much waits could not be read.")
     assert evidence(advice)["lag"] is None
 
 
@@ -52,4 +52,5 @@ def test_a_group_whose_members_just_left_is_never_said_to_keep_up() -> None:
     gone = replace(calm.status, status=Status.NO_MEMBERS, reason="No members for 15 s.")
     [advice] = advice_on(replace(calm, status=gone))
     assert advice.kind is AdviceKind.UNKNOWN
-    assert advice.unknown_reason == "No members for 15 s"
+    # The status beside it says that they left; the step is what is new.
+    assert "are to be started again" in (advice.unknown_reason or "")

@@ -20,7 +20,7 @@ from lake.storage.store import Lake
 from scaling.advice.advice_table import recommendation_frame, recommendation_rows
 from scaling.advice.model import AdviceKind, AdviceSeverity, Confidence, Recommendation
 from scaling.advice.stored_advice import Standing, standing
-from spark_metrics.derived.advice import given_last
+from spark_metrics.derived.advice import given_lately
 from spark_metrics.derived.changed_groups import ChangedGroups, Doing, changed
 from tests.late_group import write_late_group, write_statuses
 
@@ -59,7 +59,7 @@ def lake(tmp_path: Path) -> Lake:
 
 def _after_round(lake: Lake) -> ChangedGroups:
     groups = ChangedGroups(lake, ScalingSettings())
-    groups.after_round(given_last(lake), {LATE: WELL, GroupKey("demo", "other"): WELL})
+    groups.after_round(given_lately(lake), {LATE: WELL, GroupKey("demo", "other"): WELL})
     return groups
 
 
@@ -93,12 +93,12 @@ def test_the_next_round_counts_and_keeps_since_when_advice_stands(lake: Lake) ->
     groups = _after_round(lake)
     write_statuses(lake, NOW, late=Status.FALLING_BEHIND, other=Status.OK)
     groups.advise(NOW)
-    last = given_last(lake)
-    assert sorted(last["subject"]) == ["late", "other"]
-    kinds = dict(last.select("subject", "kind").iter_rows())
-    assert kinds == {"late": "add_consumers", "other": "keep"}
-    since = dict(last.select("subject", "valid_from").iter_rows())
-    assert since == {"late": NOW, "other": ROUND_AT}
+    lately = given_lately(lake).sort("subject", "valid_from")
+    assert lately.select("subject", "kind", "valid_from").rows() == [
+        ("late", "keep", ROUND_AT),
+        ("late", "add_consumers", NOW),
+        ("other", "keep", ROUND_AT),
+    ]
 
     rows = recommendation_rows([_keep("late"), _keep("other")], at=NOW + timedelta(minutes=6))
     frame = conform(RECOMMENDATIONS, recommendation_frame(rows))
@@ -106,6 +106,26 @@ def test_the_next_round_counts_and_keeps_since_when_advice_stands(lake: Lake) ->
     given = standing(lake, "demo", NOW + timedelta(minutes=7))
     assert given.changed == frozenset()
     assert _of(given, "late") == ["keep"]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "goes_on"),
+    [
+        pytest.param(20, True, id="missing in one round"),
+        pytest.param(70, False, id="missing for more than an hour"),
+    ],
+)
+def test_advice_goes_on_that_is_back_within_an_hour(
+    lake: Lake, minutes: int, *, goes_on: bool
+) -> None:
+    """Given a round that gave the advice, and a later one that gave it not."""
+    at = ROUND_AT + timedelta(minutes=minutes)
+    between = recommendation_frame(recommendation_rows([_keep("other")], at=at))
+    lake.append(RECOMMENDATIONS, between)
+    again = at + timedelta(minutes=10)
+    standing_rows = given_lately(lake).rows(named=True)
+    rows = recommendation_rows([_keep("late")], at=again, standing=standing_rows)
+    assert [row["valid_from"] for row in rows] == [ROUND_AT if goes_on else again]
 
 
 def test_without_a_round_nobody_is_advised_on(lake: Lake) -> None:
