@@ -6,8 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from app.style.format import UNKNOWN
+from app.style.format import UNKNOWN, listing
 from app.ui.tables import DASH, NONE, Column
+
+_REASONS = 3
+"""Most reasons that are said of what is not known."""
+_NAMED = 3
+"""Most rows that are named with a reason."""
 
 
 def told_apart(
@@ -70,3 +75,23 @@ def in_common(labels: Sequence[str], texts: Sequence[str]) -> str:
         if text not in (UNKNOWN, DASH, "")
     ]
     return f"The same of all, where known: {', '.join(said)}" if said else ""
+
+
+def why_unknown(table: pl.DataFrame, name: str) -> str:
+    """Say why something is not known: each reason once, with the rows that have it.
+
+    Args:
+        table: Rows with ``unknown_reason``.
+        name: The column that names a row.
+    """
+    of = (
+        table.drop_nulls("unknown_reason")
+        .group_by("unknown_reason", maintain_order=True)
+        .agg(pl.col(name))
+        .head(_REASONS)
+    )
+    said = (
+        f"{listing(names) if len(names) <= _NAMED else f'{len(names)} of these'}: {reason}"
+        for reason, names in of.iter_rows()
+    )
+    return ". ".join(said)

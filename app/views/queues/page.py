@@ -220,7 +220,7 @@ tables.show(
     alt="RabbitMQ's queues with depth, rates, consumers and where their dead letters go",
     noun="queues",
 )
-if why := view_model.why_unknown(table):
+if why := common_values.why_unknown(table, "queue"):
     st.caption(escape(why))
 
 if deepest := view_model.deepest(rows, NAMED_SERIES):

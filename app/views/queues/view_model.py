@@ -9,7 +9,7 @@ import polars as pl
 from alerting.inputs.facts import RATE_SECONDS
 from alerting.status.model import Status, StatusRules
 from app.style import theme
-from app.style.format import count, exact, listing
+from app.style.format import count, exact
 from app.style.theme import BadgeStyle
 from app.ui.alert_list import CRITICAL, WARNING
 from app.ui.group_badges import BADGE_STYLES as GROUP_BADGE_STYLES
@@ -69,10 +69,6 @@ _IS_STREAM = pl.col("kind") == "stream"
 _CERTAIN_ERRORS = 3.0
 """Standard errors of its slope that a rise must exceed: what only swings does so once in hundreds
 of polls."""
-_REASONS = 3
-"""Most reasons that are said of what is not known."""
-_NAMED = 3
-"""Most queues that are named with a reason."""
 _FEWEST_POLLS = 3
 """Fewer say nothing of how much they scatter around a line."""
 _FALLS_BEHIND = (pl.col("kind") == "plain") & pl.col("grows")
@@ -224,21 +220,6 @@ def table_rows(rows: pl.DataFrame, now: datetime, alerts: pl.DataFrame) -> pl.Da
             .alias("status")
         )
     )
-
-
-def why_unknown(rows: pl.DataFrame) -> str:
-    """Say what is not known of queues, and why: each reason once, with the queues that have it."""
-    of = (
-        rows.drop_nulls("unknown_reason")
-        .group_by("unknown_reason", maintain_order=True)
-        .agg(pl.col("queue"))
-        .head(_REASONS)
-    )
-    said = (
-        f"{listing(queues) if len(queues) <= _NAMED else count(len(queues), 'queue')}: {reason}"
-        for reason, queues in of.iter_rows()
-    )
-    return ". ".join(said)
 
 
 def state_of(rows: pl.DataFrame) -> list[BadgeStyle]:

@@ -317,5 +317,5 @@ def test_where_nobody_consumes_there_is_no_capacity() -> None:
 def test_why_something_is_not_known_is_said_once_with_the_queues() -> None:
     said = "a stream keeps what was read: it has no backlog"
     table = pl.DataFrame({"queue": ["audit", "log", "q"], "unknown_reason": [said, said, None]})
-    assert queues_view_model.why_unknown(table) == f"audit and log: {said}"
-    assert queues_view_model.why_unknown(table.tail(1)) == ""
+    assert common_values.why_unknown(table, "queue") == f"audit and log: {said}"
+    assert common_values.why_unknown(table.tail(1), "queue") == ""
