@@ -109,7 +109,7 @@ def reaches_unread(readers: pl.DataFrame, now: datetime) -> tuple[str, Badge | L
 
 
 def losing_first(topics: pl.DataFrame, readers: pl.DataFrame) -> pl.DataFrame:
-    """Return topics with those that ``losses`` names first, and that badge before their others.
+    """Return topics with those that ``losses`` names first, and their badge as ``reading``.
 
     Args:
         topics: Rows of ``rows``.
@@ -117,15 +117,20 @@ def losing_first(topics: pl.DataFrame, readers: pl.DataFrame) -> pl.DataFrame:
     """
     loses = pl.col("topic").is_in(_lost(readers)["topic"].unique().to_list())
     badge = pl.concat_list(pl.lit(BADGE_STYLES[Status.LOSING_DATA].label))
-    in_sync = pl.col("label").list.contains(REPLICATION["in sync"].label)
     return topics.sort(loses, descending=True, maintain_order=True).with_columns(
-        pl.when(loses & in_sync)
-        .then(badge)
-        .when(loses)
-        .then(pl.concat_list(badge, "label"))
-        .otherwise("label")
-        .alias("label")
+        pl.when(loses).then(badge).otherwise(pl.lit([], pl.List(pl.String))).alias("reading")
     )
+
+
+def replication_of_all(topics: pl.DataFrame) -> str:
+    """Say what the replicas of all topics are, where they are the same.
+
+    Args:
+        topics: Rows of ``rows``.
+    """
+    labels = topics["label"].list.first().unique().to_list()
+    words = {one.label: one.word for one in REPLICATION.values()}
+    return f"Replication of all: {words[labels[0]]}. " if len(labels) == 1 else ""
 
 
 def _lost(readers: pl.DataFrame) -> pl.DataFrame:
@@ -162,7 +167,7 @@ def hot_partitions() -> pl.Expr:
     return (
         pl.when(hot.list.len() == 0)
         .then(pl.lit(DASH))
-        .otherwise(pl.format("no. {}", hot.cast(pl.List(pl.String)).list.join(", ")))
+        .otherwise(pl.format("partition {}", hot.cast(pl.List(pl.String)).list.join(", ")))
     )
 
 

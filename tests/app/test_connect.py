@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.ui.tables import DASH, NONE
+from app.ui.tables import NONE
 from config.load import load
 from lake.schemas.model import Table
 from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, MIRROR_OFFSETS
@@ -18,6 +18,7 @@ from tests.app import generated
 from tests.app.conftest import NOW
 from tests.app.connect import add_connect
 from tests.app.figures import figure
+from tests.app.test_alerts import listed
 from tests.app.test_pages import calm, texts
 
 Open = Callable[..., AppTest]
@@ -74,7 +75,8 @@ def test_connectors_are_listed_the_worst_first(
     }
     assert by_name.loc["mirror", "running"] == "0 of 0 (at most 4)"
     assert by_name.loc["fine", "running"] == "2 of 2"
-    assert by_name.loc["broken", "why"] == "JsonParseException", "what it says stands below"
+    assert "why" not in rows.columns, "the list above says why"
+    assert "tasks_failed" not in rows.columns, "0 of 1 says it"
     assert by_name.loc["fine", "group"] == "connect-fine"
     assert (metric(test, "Tasks failed"), metric(test, "Without tasks")) == ("2 + unknown", "1")
     assert metric(test, "Failures dropped") == "1"
@@ -88,9 +90,10 @@ def test_a_failed_sink_says_since_when_and_what_it_means_for_its_group(
     test = open_page(folder, "connect")
     calm(test)
     rows = test.dataframe[0].value.set_index("connector")
-    failing = rows["failing"].to_dict()
-    assert re.fullmatch(r"(≤ )?(\d+ \w+ )?\d\d:\d\d", failing["broken"])
-    assert (failing["mirror"], failing["fine"]) == ("unknown", DASH)
+    wrong = {row["what"]: row for row in listed(test)}
+    assert wrong["1 task of broken failed"]["when"].startswith("since ")
+    assert wrong["mirror has no task: it moves nothing"]["when"] == "", "there is no alert for it"
+    assert not any("fine" in what for what in wrong)
     stock = open_page(folder, "group", group="stock")
     deadline = re.search(r"Retention reaches .* \*\*([^*]*)\*\*", texts(stock))
     assert deadline
@@ -109,17 +112,23 @@ def test_failed_tasks_say_why_and_how_to_go_on(
     open_page: Open, filled: Path, tmp_path: Path
 ) -> None:
     test = open_page(add_connect(filled, tmp_path / "connect", NOW), "connect")
-    failed = test.dataframe[1].value
-    assert failed["connector"].to_list() == ["broken", "half"]
-    assert "reason" not in failed.columns, "why stands in the list and below"
-    whole = "**broken, task 0; half, task 0**: JsonParseException: ConnectException: Tolerance"
-    assert texts(test).replace("\\", "").count(whole) == 1, "one error is said once"
-    assert test.code[0].value.splitlines() == [
-        f"curl -X POST 'http://127.0.0.1:8083/connectors/{name}/restart"
-        "?includeTasks=true&onlyFailed=true'"
-        for name in ("broken", "half")
-    ]
-    (mirror,) = test.dataframe[2].value.to_dict("records")
+    rows = {row["what"].split(" ")[0]: row for row in listed(test)}
+    assert list(rows) == ["broken", "mirror", "half"]
+    for name in ("broken", "half"):
+        assert rows[name]["badge"]["label"] == "○ no alert"
+        assert rows[name]["why"].startswith("JsonParseException")
+        assert rows[name]["step"].startswith("Fix the cause, then restart it")
+        error, command = rows[name]["more"]
+        assert error == (
+            f"{name}, task 0 on connect-1:8083: JsonParseException: ConnectException: "
+            "Tolerance exceeded"
+        )
+        assert command == (
+            f"Restart: curl -X POST 'http://127.0.0.1:8083/connectors/{name}/restart"
+            "?includeTasks=true&onlyFailed=true'"
+        )
+    assert len(test.dataframe) == 2, "connectors and mirrors: no table of tasks"
+    (mirror,) = test.dataframe[1].value.to_dict("records")
     assert (mirror["topic"], mirror["lag"], mirror["partitions"], mirror["unknown"]) == (
         "ledger",
         1234,

@@ -296,6 +296,37 @@ def outline(
     return [at for at, _ in corners], [value for _, value in corners]
 
 
+def note_of_others(frame: pl.DataFrame, *, by: str, value: str, limit: int) -> str:
+    """Say where the sum of others has a gap, or lacks some; nothing where it does not.
+
+    Args:
+        frame: Rows of ``top_and_others``.
+        by: Column that tells series apart.
+        value: The value.
+        limit: Series drawn one by one.
+    """
+    named = peaks(frame, by=by, value=value)[:limit]
+    is_partial, has_gap = _lacks(frame.filter(~pl.col(by).is_in(named)), value)
+    parts = []
+    if is_partial:
+        parts.append("where some are unknown, the line is the sum of the others")
+    if has_gap:
+        parts.append("the line has a gap where none of them is known")
+    return f"Others: {'; '.join(parts)}." if parts else ""
+
+
+def _lacks(rest: pl.DataFrame, value: str) -> tuple[bool, bool]:
+    """Return whether the sum of series lacks some at a time, and whether it lacks all at one."""
+    unknown = rest.group_by("time").agg(pl.col(value).is_null().mean())[value]
+    return bool(unknown.is_between(0, 1, closed="none").any()), bool((unknown == 1).any())
+
+
+def peaks(frame: pl.DataFrame, *, by: str, value: str) -> list[str]:
+    """Return the names of series, those with the highest peaks first."""
+    found = frame.group_by(by).agg(pl.col(value).max().alias("peak"))
+    return found.sort("peak", by, descending=[True, False], nulls_last=True)[by].to_list()
+
+
 def top_and_others(
     frame: pl.DataFrame, *, by: str, value: str, limit: int = 10
 ) -> tuple[pl.DataFrame, list[str]]:
@@ -304,22 +335,14 @@ def top_and_others(
     Returns:
         Rows of ``time``, ``by`` and ``value``, and the series' names, highest first.
     """
-    peaks = (
-        frame.group_by(by)
-        .agg(pl.col(value).max().alias("peak"))
-        .sort("peak", by, descending=[True, False], nulls_last=True)
-    )
-    names = peaks[by].to_list()
+    names = peaks(frame, by=by, value=value)
     kept = names[:limit]
     rows = frame.select("time", by, value)
     if len(names) <= limit:
         return rows, kept
     of_rest = rows.filter(~pl.col(by).is_in(kept))
-    # A sum that lacks a value must not look complete: its name says of how many it lacks some.
-    # Where none is known there is no sum.
-    has_sum = pl.col(value).is_not_null().any().over("time")
-    lacking = of_rest.filter(has_sum & pl.col(value).is_null())[by].n_unique()
-    partly = f", {lacking} not always known" if lacking else ""
+    # A sum that lacks a value must not look complete.
+    partly = ", some unknown at times" if _lacks(of_rest, value)[0] else ""
     rest = f"others ({len(names) - limit}{partly})"
     summed = (
         of_rest.group_by("time")

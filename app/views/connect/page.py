@@ -1,25 +1,39 @@
 """Do the pipes run?"""
 
+import contextlib
+from collections.abc import Mapping
 from datetime import datetime
 
 import polars as pl
 import streamlit as st
 
-from app.data import history_queries, present, queries
+from alerting.errors import AlertingError
+from alerting.rules.matchers import Acknowledgement
+from app.data import alert_store, history_queries, present, queries
 from app.data.context import current
+from app.style import columns
 from app.style.charts.lines import series_chart
 from app.style.format import BRIEFLY, age, count, escape, exact
-from app.ui import components, routes, tables
+from app.ui import (
+    common_values,
+    components,
+    incident_list,
+    open_incidents,
+    present_incidents,
+    routes,
+    tables,
+)
+from app.ui.browser import items
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
-from app.views.connect import view_model
+from app.views.connect import needs, view_model
 from lake.errors import LakeError
 from lake.schemas.current import GROUP_STATUS, OPEN_ALERTS
 from lake.schemas.tables import CONNECTOR_TASKS, CONNECTORS, MIRROR_OFFSETS
 
 NAMED_SINKS = 5
-ERRORS = 5
-"""Most errors that are written out."""
+ALWAYS = ("connector", "status", "running", "group", "time_lag_seconds", "loss")
+"""Columns that stay where all connectors have the same in them."""
 
 view = current()
 workers = {each.name: each for each in view.settings.connect}
@@ -142,27 +156,49 @@ with st.grid(5, min_column_width=124, gap="small"):
 
 loses = bool((connectors["loss"] != "").any())
 rows = view_model.table_rows(connectors, tasks)
-says_why = rows["why"].drop_nulls().len() > 0
-tables.show(
+acknowledged: Mapping[str, Acknowledgement] = {}
+with contextlib.suppress(AlertingError):  # the page Alerts says so
+    acknowledged = alert_store.acknowledged(view)
+with components.guarded():
+    urls = {name: each.url for name, each in workers.items()}
+    details = needs.details(connectors, failed, urls)
+    here_now = [
+        one for one in present_incidents.here(view) if needs.connectors_of(one, workers.keys())
+    ]
+    found = open_incidents.told(view, here_now)
+    which = [needs.connectors_of(one, workers.keys()) for one in found]
+    listed = incident_list.items(found, view, acknowledged=acknowledged, stored=present.runs(view))
+    listed = [
+        *(needs.with_details(item, of, details) for item, of in zip(listed, which, strict=True)),
+        *needs.without_alert(rows, {key for of in which for key in of}, details),
+    ]
+    if listed:
+        items.draw(
+            listed,
+            view=view,
+            heads=incident_list.HEADS,
+            key="connect-needs",
+            alt="What is wrong with connectors, and what to do about it, the worst first",
+        )
+
+name_width = columns.word_width(rows["connector"], least=110, most=160)
+group_width = columns.word_width(rows["group"], least=120, most=190)
+fixed = [name_width, 122, group_width, 86, 150 if loses else None, 104, 150]
+shown, same = common_values.told_apart(
     rows,
     {
-        "connector": Column("connector", width=130),
+        "connector": Column("connector", width=name_width),
         "status": Column("status", "status", badge_styles=view_model.BADGE_STYLES, width=122),
-        "failing": Column("failing", help=f"Since when. {BRIEFLY}", width=118),
-        **(
-            {
-                "why": Column(
-                    "why",
-                    width=260 if loses else 406,
-                    unknown="",
-                    help="The exception; what it says stands below.",
-                )
-            }
-            if says_why
-            else {}
+        "running": Column(
+            "tasks running",
+            width=104,
+            help="Of those it was split into; in brackets tasks.max, where that is another number.",
         ),
         "group": Column(
-            "group", width=140, opens=(routes.GROUP, "group"), help="A sink's consumer group."
+            "group",
+            width=group_width,
+            opens=(routes.GROUP, "group"),
+            help="A sink's consumer group.",
         ),
         "time_lag_seconds": Column(
             "its time lag",
@@ -179,19 +215,28 @@ tables.show(
             if loses
             else {}
         ),
-        "running": Column(
-            "tasks running",
-            width=98,
-            help="Of those it was split into; in brackets tasks.max, where that is another number.",
-        ),
-        "tasks_failed": Column("tasks failed", "count", width=90),
         "dead_letters": Column(
             "dead letters go to",
-            width=125,
+            width=150,
             help="Dropped: failures are passed over without a trace. None: the first failure "
             "stops the task.",
         ),
-        "topic_names": Column("topics", unknown=tables.DASH),
+        "topic_names": Column("topics", unknown=tables.DASH, width=columns.room_left(fixed)),
+    },
+    always=ALWAYS,
+)
+tables.show(
+    rows,
+    shown,
+    view=view,
+    key="connect-table",
+    alt="Connectors with their tasks, consumer groups, dead letters and topics",
+    noun="connectors",
+    in_file={
+        **same,
+        "failing": Column("failing", help=f"Since when. {BRIEFLY}"),
+        "why": Column("why", unknown=""),
+        "tasks_failed": Column("tasks failed", "count"),
         "state": Column("state"),
         "type": Column("type"),
         "kind": Column("kind"),
@@ -199,39 +244,9 @@ tables.show(
         "connect": Column("Connect"),
         "unknown_reason": Column("why unknown", unknown=tables.DASH),
     },
-    view=view,
-    key="connect-table",
-    alt="Connectors with state, tasks, errors, dead letters and consumer groups",
-    noun="connectors",
 )
-
-if not failed.is_empty():
-    with components.section(
-        "Failed tasks",
-        help_text="Kafka Connect starts no failed task again by itself.",
-    ):
-        tables.show(
-            failed,
-            {
-                "connector": Column("connector", width=220),
-                "task": Column("task", "count", width=52),
-                "worker": Column("worker", width=220),
-                "connect": Column("Connect", width=140),
-            },
-            view=view,
-            key="connect-failed",
-            alt="Failed tasks; why stands below",
-            noun="tasks",
-            in_file={"reason": Column("cause"), "error": Column("first line of the trace")},
-        )
-        errors_said = view_model.errors_of(failed)
-        for tasks_of, said in errors_said[:ERRORS]:
-            st.markdown(f"**{escape(tasks_of)}**: {escape(said)}")
-        if len(errors_said) > ERRORS:
-            st.caption(f"{ERRORS} of {len(errors_said)} errors; the file has the others")
-        st.markdown("Fix the cause first, then let a person start what failed again:")
-        urls = {name: each.url for name, each in workers.items()}
-        components.code("\n".join(view_model.restarts(failed, urls)))
+if why := common_values.why_unknown(rows, "connector"):
+    st.caption(escape(why))
 
 if slowest_groups := view_model.groups_of_sinks(connectors, groups, NAMED_SINKS):
     with components.section(

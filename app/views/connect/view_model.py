@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, tzinfo
 from typing import Any
-from urllib.parse import quote
 
 import polars as pl
 
-from alerting.inputs.facts import short_class, task_failure, without_package
+from alerting.inputs.facts import short_class, without_package
 from alerting.rules.lifecycle import State
 from app.style import theme
 from app.style.format import UNKNOWN, brief_beginning, clock, count, exact, listing
@@ -222,6 +221,11 @@ def _is_any_of(*badge_styles: BadgeStyle) -> pl.Expr:
     return pl.col("rank").is_in([BADGE_STYLES.index(badge_style) for badge_style in badge_styles])
 
 
+def that_fail(connectors: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of ``with_status`` that fail, or move nothing; the worst first."""
+    return connectors.filter(_is_any_of(*FAILING))
+
+
 def sentence(
     connectors: pl.DataFrame, failed: pl.DataFrame, lag: int | None, unknown: int
 ) -> tuple[str, str]:
@@ -233,7 +237,7 @@ def sentence(
         lag: Messages that mirrors have not copied yet; None: not known.
         unknown: Mirrored partitions of which it is not known.
     """
-    failing = connectors.filter(_is_any_of(*FAILING))
+    failing = that_fail(connectors)
     unsure = connectors.filter(pl.col("rank") == BADGE_STYLES.index(UNSURE)).height
     number = connectors.height
     if failing.height == 1:
@@ -293,12 +297,7 @@ def total(connectors: pl.DataFrame, column: str) -> str:
 
 
 def table_rows(connectors: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
-    """Add what the table shows: tasks as text, why one failed, where dead letters go.
-
-    Why the only connector that fails does so is in the headline: its row does not say it again.
-    """
-    is_failing = _is_any_of(*FAILING)
-    in_headline = is_failing & (is_failing.sum() == 1)
+    """Add what the table shows: tasks as text, why one failed, where dead letters go."""
     why = (
         failed_tasks(tasks)
         .group_by(_CONNECTOR, maintain_order=True)
@@ -312,10 +311,7 @@ def table_rows(connectors: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
         pl.concat_str(pl.format("{} of {}", "tasks_running", "tasks"), most.fill_null("")).alias(
             "running"
         ),
-        # Of a task the exception alone: the page has its error below, whole.
-        pl.coalesce(without_package("error"), pl.when(~in_headline).then("task_error")).alias(
-            "why"
-        ),
+        pl.coalesce(without_package("error"), "task_error").alias("why"),
         pl.when(pl.col("type") != "sink")
         .then(pl.lit("–"))  # noqa: RUF001 (a dash, read by people)
         .when(pl.col("dead_letter_topic").is_not_null())
@@ -330,19 +326,6 @@ def table_rows(connectors: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def errors_of(failed: pl.DataFrame) -> list[tuple[str, str]]:
-    """Return each error of failed tasks once and whole, with the tasks that have it.
-
-    Args:
-        failed: Rows of ``failed_tasks``.
-    """
-    found = failed.with_columns(task_failure().alias("said")).drop_nulls("said")
-    of_tasks: dict[str, list[str]] = {}
-    for connector, task, said in found.select("connector", "task", "said").iter_rows():
-        of_tasks.setdefault(said, []).append(f"{connector}, task {task}")
-    return [("; ".join(tasks), said) for said, tasks in of_tasks.items()]
-
-
 def failed_tasks(tasks: pl.DataFrame) -> pl.DataFrame:
     """Return the failed tasks with the short names of their exceptions."""
     failed = tasks.filter(pl.col("state") == "FAILED").sort(*_CONNECTOR, "task")
@@ -351,17 +334,6 @@ def failed_tasks(tasks: pl.DataFrame) -> pl.DataFrame:
         .map_elements(short_class, return_dtype=pl.String)
         .alias("reason")
     )
-
-
-def restarts(failed: pl.DataFrame, urls: dict[str, str]) -> Sequence[str]:
-    """Return the commands by which a person starts failed tasks again."""
-    which = failed.select(_CONNECTOR).unique(maintain_order=True)
-    return [
-        f"curl -X POST '{urls[connect]}/connectors/{quote(connector, safe='')}/restart"
-        "?includeTasks=true&onlyFailed=true'"
-        for connect, connector in which.iter_rows()
-        if connect in urls
-    ]
 
 
 def mirror_rows(mirrors: pl.DataFrame) -> pl.DataFrame:

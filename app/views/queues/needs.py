@@ -12,19 +12,11 @@ from alerting.rules.model import Rule
 from app.data.context import View
 from app.style.columns import rates
 from app.style.format import count, exact, rate, share
-from app.style.theme import BadgeStyle
 from app.ui import routes
 from app.ui.browser.items import Item, Target
 from app.ui.incidents import Incident
+from app.ui.unalerted import UNALERTED
 from app.views.queues import view_model
-
-UNALERTED = BadgeStyle(
-    word="no alert",
-    symbol="○",
-    icon=":material/notifications_off:",
-    colour="gray",
-    meaning="No rule alerts on that, or not yet.",
-)
 
 
 def names_of(one: Incident) -> set[str]:

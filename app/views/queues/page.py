@@ -14,7 +14,14 @@ from app.data import alert_store, present, queries, queue_history
 from app.data.context import current
 from app.style.charts.lines import series_chart
 from app.style.format import age, count, escape, exact, rate
-from app.ui import components, incident_list, open_incidents, present_incidents, tables
+from app.ui import (
+    common_values,
+    components,
+    incident_list,
+    open_incidents,
+    present_incidents,
+    tables,
+)
 from app.ui.browser import items
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
@@ -27,7 +34,9 @@ ALWAYS = (
     *("queue", "status", "ready", "growth_per_second", "publish_per_second"),
     *("deliver_per_second", "goes_to"),
 )
-"""Columns that stay where all queues have the same in them; of others a line says it once."""
+"""Columns that stay where all queues have the same in them."""
+SAID_ONCE = ("consumers", "state", "vhost")
+"""Of the others, those that a line says once; what else all have the same is in the file."""
 
 view = current()
 servers = {
@@ -135,7 +144,7 @@ alerts = OPEN_ALERTS.empty
 with components.guarded():
     alerts = present.open_alerts(view).filter(pl.col("cluster") == name)
 table = view_model.table_rows(rows, view.now, alerts)
-columns, same = view_model.told_apart(
+columns, same = common_values.told_apart(
     table,
     {
         "queue": Column("queue", width=140),
@@ -187,14 +196,13 @@ columns, same = view_model.told_apart(
         "vhost": Column("virtual host"),
         "state": Column("state"),
         "node": Column("node"),
-        "unknown_reason": Column("why unknown", unknown=tables.DASH),
     },
     always=ALWAYS,
 )
 common = ""
-if same:
-    (texts,) = tables.texts(view_model.first_known(table, same), same, view)
-    common = view_model.in_common([column.label for column in same.values()], texts)
+if said := {name: same[name] for name in SAID_ONCE if name in same}:
+    (texts,) = tables.texts(common_values.first_known(table, said), said, view)
+    common = common_values.in_common([column.label for column in said.values()], texts)
 tables.show(
     table,
     columns,
@@ -204,6 +212,7 @@ tables.show(
         "delivery_limit": Column("delivery limit", "count", unknown=tables.DASH),
         "type": Column("type"),
         "policy": Column("policy", unknown=tables.DASH),
+        "unknown_reason": Column("why unknown", unknown=tables.DASH),
     },
     sums=escape(common),
     view=view,
@@ -211,6 +220,8 @@ tables.show(
     alt="RabbitMQ's queues with depth, rates, consumers and where their dead letters go",
     noun="queues",
 )
+if why := common_values.why_unknown(table, "queue"):
+    st.caption(escape(why))
 
 if deepest := view_model.deepest(rows, NAMED_SERIES):
     with components.section(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import polars as pl
@@ -10,12 +9,12 @@ import polars as pl
 from alerting.inputs.facts import RATE_SECONDS
 from alerting.status.model import Status, StatusRules
 from app.style import theme
-from app.style.format import UNKNOWN, count, exact
+from app.style.format import count, exact
 from app.style.theme import BadgeStyle
 from app.ui.alert_list import CRITICAL, WARNING
 from app.ui.group_badges import BADGE_STYLES as GROUP_BADGE_STYLES
 from app.ui.incident_rows import labels_of
-from app.ui.tables import DASH, NEVER, NONE, Column
+from app.ui.tables import NEVER, NONE
 
 DROPPED = BadgeStyle(
     word="loses dead letters",
@@ -221,68 +220,6 @@ def table_rows(rows: pl.DataFrame, now: datetime, alerts: pl.DataFrame) -> pl.Da
             .alias("status")
         )
     )
-
-
-def told_apart(
-    table: pl.DataFrame, columns: Mapping[str, Column], always: Sequence[str]
-) -> tuple[dict[str, Column], dict[str, Column]]:
-    """Return the columns that tell queues apart, and those that have one value in all rows.
-
-    Of numbers that are 0 wherever they are known, too: a stream has no backlog to tell.
-
-    Args:
-        table: The rows of the table.
-        columns: Its columns.
-        always: Those that stay, whatever they have.
-    """
-    same = [
-        name
-        for name in columns
-        if name not in always and table.height > 1 and _is_noise(table[name])
-    ]
-    kept = {name: column for name, column in columns.items() if name not in same}
-    return kept, {name: columns[name] for name in same}
-
-
-def _is_noise(values: pl.Series) -> bool:
-    if values.n_unique() == 1:
-        return True
-    return (
-        values.dtype.is_numeric()
-        and not values.cast(pl.Float64).is_in([0.0, NONE]).eq(other=False).any()
-    )
-
-
-def first_known(table: pl.DataFrame, names: Iterable[str]) -> pl.DataFrame:
-    """Return a row with the first known value of each of some columns."""
-    return table.select(
-        pl.col(name).sort_by(_is_told(table[name]), descending=True, maintain_order=True).first()
-        for name in names
-    )
-
-
-def _is_told(values: pl.Series) -> pl.Expr:
-    name = pl.col(values.name)
-    return (
-        (name.is_not_null() & (name.cast(pl.Float64) != NONE))
-        if values.dtype.is_numeric()
-        else name.is_not_null()
-    )
-
-
-def in_common(labels: Sequence[str], texts: Sequence[str]) -> str:
-    """Say what all queues have in common: ``consumers 0, state running``.
-
-    Args:
-        labels: What columns of one value are called.
-        texts: Their values as the table writes them.
-    """
-    said = [
-        f"{label} {text}"
-        for label, text in zip(labels, texts, strict=True)
-        if text not in (UNKNOWN, DASH, "")
-    ]
-    return f"The same of all, where known: {', '.join(said)}" if said else ""
 
 
 def state_of(rows: pl.DataFrame) -> list[BadgeStyle]:

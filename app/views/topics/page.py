@@ -6,9 +6,11 @@ import streamlit as st
 from alerting.status.model import Status
 from app.data import history_queries, present, schema_registry
 from app.data.context import current
+from app.style.charts.base import note_of_others
 from app.style.charts.lines import series_chart
 from app.style.format import count, escape, rate, share
 from app.ui import (
+    common_values,
     components,
     routes,
     tables,
@@ -23,6 +25,9 @@ from lake.schemas.current import READERS, TOPIC_STATUS
 
 SHOWN = 200
 NAMED_SERIES = 5
+TOLD_WHERE_THEY_DIFFER = ("hot", "reading", "label")
+"""Columns that topics have only where they are not the same in all."""
+BRIEF = ("groups", "size_bytes")
 
 view = current()
 with components.required("The topics cannot be shown"):
@@ -102,8 +107,8 @@ listed = topic_list.with_trends(listed, history.measured if history else None)
 if shown.is_empty():
     components.nothing("No topic matches these filters.", icon=":material/filter_alt_off:")
 else:
-    tables.show(
-        listed,
+    columns, same = common_values.told_apart(
+        rows,
         {
             "topic": Column("topic", width=160, opens=(routes.TOPIC, "topic"), pinned=True),
             "arrival_per_second": Column("arriving", "rate", help=topic_list.WINDOW, width=74),
@@ -119,17 +124,23 @@ else:
             "hot": Column(
                 "hot",
                 help="Partitions that get far more than the others; unknown with few messages.",
-                width=72,
+                width=84,
             ),
             "slowest_group": Column("slowest group", unknown=DASH, width=150),
             "slowest_time_lag_seconds": Column("its time lag", "duration", unknown=DASH, width=84),
             "retention_seconds": Column("retention", "duration", never="no limit", width=80),
-            "label": Column(
-                "state",
+            "reading": Column(
+                "readers",
                 "status",
-                badge_styles=[BADGE_STYLES[Status.LOSING_DATA], *topic_list.REPLICATION.values()],
-                help="Of its replicas; or retention deletes messages before a group reads them.",
-                width=118,
+                badge_styles=[BADGE_STYLES[Status.LOSING_DATA]],
+                help="Whether retention deletes messages before a group reads them.",
+                width=98,
+            ),
+            "label": Column(
+                "replication",
+                "status",
+                badge_styles=list(topic_list.REPLICATION.values()),
+                width=142,
             ),
             "partitions": Column("partitions", "count", width=80),
             "groups": Column("groups", "count", width=64),
@@ -137,6 +148,13 @@ else:
                 "size", "size", help="On disk, over all replicas that are known.", width=78
             ),
         },
+        always=[name for name in (*rows.columns, "trend") if name not in TOLD_WHERE_THEY_DIFFER],
+    )
+    # Beside both, what matters less has no room.
+    brief = BRIEF if {"reading", "label"} <= columns.keys() else ()
+    tables.show(
+        listed,
+        {name: column for name, column in columns.items() if name not in brief},
         view=view,
         key="topics-table",
         alt="Topics with arrivals, skew, replication, groups and retention: those that lose "
@@ -145,15 +163,19 @@ else:
         noun="topics, those that lose messages and the busiest; a search finds the others"
         if shown.height > SHOWN
         else "topics",
-        sums=topic_list.totals(shown),
+        sums=f"{topic_list.replication_of_all(rows)}{topic_list.totals(shown)}",
         every=lambda: shown,
-        in_file={"kind": Column("kind")},
+        in_file={**same, **{name: columns[name] for name in brief}, "kind": Column("kind")},
     )
 
 if history is not None:
     with components.heading("Arriving by topic", unit="messages a second"):
         log = components.log_switch("topics-log")
         marks = event_marks.choose(page_events.of_cluster(view))
+    others = note_of_others(
+        history.frame, by="topic", value="arrival_per_second", limit=NAMED_SERIES
+    )
+    notes = (note_of(view, history), others)
     with components.guarded():
         axis = page_axis(view, history, marks)
         components.chart(
@@ -170,7 +192,7 @@ if history is not None:
             ),
             key="topics-arriving",
             alt="Messages a second by topic over time: the busiest and the others' sum",
-            note=note_of(view, history),
+            note=" ".join(filter(None, notes)) or None,
         )
 
 if schema_registry.is_watched(view):

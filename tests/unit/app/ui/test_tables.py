@@ -88,8 +88,8 @@ def test_a_time_that_is_not_known_stays_null() -> None:
 @pytest.mark.parametrize(
     ("hot", "expected"),
     [
-        pytest.param([0], "no. 0", id="the first one"),
-        pytest.param([0, 3], "no. 0, 3", id="two"),
+        pytest.param([0], "partition 0", id="the first one"),
+        pytest.param([0, 3], "partition 0, 3", id="two"),
         pytest.param([], DASH, id="none"),
         pytest.param(None, None, id="a rate is unknown"),
     ],

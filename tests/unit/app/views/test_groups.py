@@ -306,8 +306,7 @@ def test_reasons_leave_out_what_the_columns_beside_them_say() -> None:
         ),
         pytest.param(
             "FALLING_BEHIND",
-            "1 min behind with 20 messages, on all 6 partitions: 180/s arrive, "
-            "145/s consumed.",
+            "1 min behind with 20 messages, on all 6 partitions: 180/s arrive, 145/s consumed.",
             "On all 6 partitions.",
             id="all, whose rates stand beside it",
         ),

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from app.style.theme import BadgeStyle
+from app.ui import common_values
 from app.ui.tables import DASH, NONE, Column
 from app.views.queues import view_model as queues_view_model
 from config.integrations import RabbitMQSettings
@@ -281,16 +282,16 @@ def test_the_example_of_a_configuration_is_valid(monkeypatch: pytest.MonkeyPatch
 def test_columns_of_one_value_are_said_once() -> None:
     table = pl.DataFrame({"queue": ["a", "b"], "ready": [1, 1], "consumers": [0, 0], "type": "t"})
     columns = {name: Column(name) for name in table.columns}
-    kept, same = queues_view_model.told_apart(table, columns, ("queue", "ready"))
+    kept, same = common_values.told_apart(table, columns, ("queue", "ready"))
     assert (list(kept), list(same)) == (["queue", "ready"], ["consumers", "type"])
-    kept, same = queues_view_model.told_apart(table.head(1), columns, ("queue",))
+    kept, same = common_values.told_apart(table.head(1), columns, ("queue",))
     assert (list(kept), same) == (table.columns, {}), "one queue has nothing in common"
 
 
 def test_what_queues_have_in_common_is_nothing_unknown() -> None:
-    said = queues_view_model.in_common(["consumers", "oldest", "policy"], ["0", "unknown", DASH])
+    said = common_values.in_common(["consumers", "oldest", "policy"], ["0", "unknown", DASH])
     assert said == "The same of all, where known: consumers 0"
-    assert queues_view_model.in_common(["oldest"], ["unknown"]) == ""
+    assert common_values.in_common(["oldest"], ["unknown"]) == ""
 
 
 def test_a_column_of_zeros_is_noise_and_one_that_is_known_once_is_not() -> None:
@@ -298,9 +299,9 @@ def test_a_column_of_zeros_is_noise_and_one_that_is_known_once_is_not() -> None:
         {"unacked": [int(NONE), 0, 0], "capacity": [None, 0.0, 0.0], "oldest": [None, None, 9.0]}
     )
     columns = {name: Column(name) for name in table.columns}
-    kept, same = queues_view_model.told_apart(table, columns, ())
+    kept, same = common_values.told_apart(table, columns, ())
     assert (list(kept), list(same)) == (["oldest"], ["unacked", "capacity"])
-    assert queues_view_model.first_known(table, same).row(0) == (0, 0.0)
+    assert common_values.first_known(table, same).row(0) == (0, 0.0)
 
 
 def test_where_nobody_consumes_there_is_no_capacity() -> None:
@@ -311,3 +312,10 @@ def test_where_nobody_consumes_there_is_no_capacity() -> None:
     found = queues_view_model.table_rows(given, NOW, OPEN_ALERTS.empty)
     said = dict(found.select("consumers", "consumer_capacity").iter_rows())
     assert said == {0: NONE, 2: 0.5}
+
+
+def test_why_something_is_not_known_is_said_once_with_the_queues() -> None:
+    said = "a stream keeps what was read: it has no backlog"
+    table = pl.DataFrame({"queue": ["audit", "log", "q"], "unknown_reason": [said, said, None]})
+    assert common_values.why_unknown(table, "queue") == f"audit and log: {said}"
+    assert common_values.why_unknown(table.tail(1), "queue") == ""

@@ -68,12 +68,16 @@ def test_topics_that_the_headline_names_come_first_and_say_so() -> None:
     coming = {"topic": "busy", "group": "billing", "loss": "coming"}
     loses = BADGE_STYLES[Status.LOSING_DATA].label
     assert topic_list.losing_first(topics, rows(READERS, coming, *lost)).rows() == [
-        ("orders", None, [loses]),
-        ("clicks", "audit", [loses, few]),
-        ("busy", "billing", [in_sync]),
-        ("quiet", None, [few]),
+        ("orders", None, [in_sync], [loses]),
+        ("clicks", "audit", [few], [loses]),
+        ("busy", "billing", [in_sync], []),
+        ("quiet", None, [few], []),
     ]
-    assert topic_list.losing_first(topics, READERS.empty).equals(topics)
+    none = topic_list.losing_first(topics, READERS.empty)
+    assert none.drop("reading").equals(topics)
+    assert none["reading"].to_list() == [[]] * 4, "what is the same of all has no column"
+    assert topic_list.replication_of_all(topics) == ""
+    assert topic_list.replication_of_all(topics.head(2)) == "Replication of all: in sync. "
 
 
 @pytest.mark.parametrize(
