@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 from urllib.parse import urlencode
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from alerting.checks.loss_deadline import kept_by_topic
@@ -15,7 +16,7 @@ from app.data.history import SHORT, History
 from app.style.charts.base import Axis
 from app.style.charts.colours import looks_of
 from app.style.charts.lines import Line, columns_chart, duration_unit
-from app.style.charts.timelines import shown_of, timeline_chart
+from app.style.charts.timelines import beside_names, shown_of, timeline_chart
 from app.style.columns import room_left
 from app.style.format import escape, thin
 from app.ui import (
@@ -153,6 +154,11 @@ def marked(history: History) -> Axis:
     return replace(axis, events=events, generated_until=history.generated_until)
 
 
+def above_course(made: go.Figure) -> go.Figure:
+    """Return a chart whose time axis lies above that of the course; a phone has no room for it."""
+    return made if view.is_phone else beside_names(made, axis)
+
+
 at_risk = None
 with components.guarded():
     if replication.takes_replicas(cause):
@@ -169,11 +175,13 @@ if at_risk is not None:
         else:
             note = note_of(chosen, at_risk)
             components.chart(
-                partition_risk.chart(
-                    at_risk,
-                    axis=marked(at_risk),
-                    palette=view.palette,
-                    height=110 if view.is_phone else 160,
+                above_course(
+                    partition_risk.chart(
+                        at_risk,
+                        axis=marked(at_risk),
+                        palette=view.palette,
+                        height=110 if view.is_phone else 160,
+                    )
                 ),
                 key="incident-risk",
                 alt=f"Partitions at risk around the time of {cause.what}",
@@ -206,23 +214,25 @@ if late is not None:
             )
             notes = (late.rest, too_short, note_of(chosen, history))
             components.chart(
-                columns_chart(
-                    late.frame,
-                    [
-                        Line(
-                            column=str(number),
-                            name=name,
-                            colour=looks[name].colour,
-                            dash=looks[name].dash,
-                        )
-                        for number, name in enumerate(late.names)
-                    ],
-                    axis=marked(history),
-                    palette=view.palette,
-                    step_seconds=history.step_seconds,
-                    durations=late.is_time,
-                    height=110 if view.is_phone else 160,
-                    levels=levels,
+                above_course(
+                    columns_chart(
+                        late.frame,
+                        [
+                            Line(
+                                column=str(number),
+                                name=name,
+                                colour=looks[name].colour,
+                                dash=looks[name].dash,
+                            )
+                            for number, name in enumerate(late.names)
+                        ],
+                        axis=marked(history),
+                        palette=view.palette,
+                        step_seconds=history.step_seconds,
+                        durations=late.is_time,
+                        height=110 if view.is_phone else 160,
+                        levels=levels,
+                    )
                 ),
                 key="incident-lag",
                 alt=f"How late the groups were that {cause.what} is about, over time",
