@@ -169,7 +169,8 @@ def parted_by_span(
         until: The last one.
     """
     slack = _ABOUT * (until - since)
-    whole, rest = [], []
+    whole: list[Incident] = []
+    rest: list[Incident] = []
     for one in found:
         ended = mended_at(one.cause)
         is_whole = one.cause.began_at <= since + slack and (ended is None or ended >= until)

@@ -12,11 +12,11 @@ from app.style.charts.base import Axis, plain, plot, put_time_axis
 from app.style.charts.marks import STRIP_PIXELS, put_marks
 from app.style.theme import URGENT, WATCH, Palette
 
-_ROW_PIXELS = 30
+_ROW_PIXELS, _NARROW_ROW_PIXELS = 30, 42
 _NAME_FONT = 11
 _NAME_PART = 0.38
-_LEAST_NAME, _NAME_LINES = 104, 2
-"""Names have a part of the width, or so many pixels, and take so many lines."""
+_LEAST_NAME, _NAME_LINES, _NARROW_NAME_LINES = 104, 2, 3
+"""Names have a part of the width and take so many lines; on a phone so many pixels and lines."""
 _NAME_GAP = 8
 """From a name to where bars begin, in pixels."""
 _BAR = {"width": 0.5, "offset": -0.25}
@@ -51,19 +51,19 @@ def beside_names(made: go.Figure, axis: Axis) -> go.Figure:
     return made.update_layout(margin_l=_name_pixels(axis))
 
 
-def _wrapped(name: str, pixels: int) -> str:
+def _wrapped(name: str, pixels: int, lines: int) -> str:
     """Return a name in lines; one that needs more of them than there is room for is cut."""
     said = name.lstrip()
     indent = "\u00a0" * (len(name) - len(said))
-    lines = wrap(
+    parts = wrap(
         said,
         width=int(pixels / _LETTER_PIXELS),
         initial_indent=indent,
         subsequent_indent=indent,
-        max_lines=_NAME_LINES,
+        max_lines=lines,
         placeholder="…",
     )
-    return "<br>".join(map(plain, lines))
+    return "<br>".join(map(plain, parts))
 
 
 def _names(alerts: pl.DataFrame) -> list[str]:
@@ -79,8 +79,12 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
         palette: The colours.
     """
     names = _names(alerts)[:_SHOWN]
+    room = _name_pixels(axis)
+    is_narrow = room == _LEAST_NAME
+    row = _NARROW_ROW_PIXELS if is_narrow else _ROW_PIXELS
+    lines = _NARROW_NAME_LINES if is_narrow else _NAME_LINES
     strip = STRIP_PIXELS if axis.events else 0
-    made = plot(palette, height=_ROW_PIXELS * max(2, len(names)) + strip)
+    made = plot(palette, height=row * max(2, len(names)) + strip)
     colours = {
         "critical": (URGENT.label, palette.act, ""),
         "warning": (WATCH.label, palette.watch, "/"),
@@ -88,7 +92,6 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
         MENDING: ("↗ mending", palette.quiet, "\\"),
         "pending": ("○ pending", palette.quiet, "-"),
     }
-    room = _name_pixels(axis)
     made.layout["margin"]["l"] = room
     drawn = _placed(alerts.filter(pl.col("what").is_in(names)), axis)
     # Later traces and bars lie above earlier ones: none that is short is hidden by a long one, nor
@@ -119,7 +122,7 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
         {
             **{"x": 0, "xref": "paper", "xanchor": "left", "xshift": -room},
             **{"y": plain(name), "yanchor": "middle", "align": "left"},
-            **{"text": _wrapped(name, room - _NAME_GAP), "showarrow": False, "borderpad": 0},
+            **{"text": _wrapped(name, room - _NAME_GAP, lines), "showarrow": False, "borderpad": 0},
             "font": {"size": _NAME_FONT, "color": palette.text},
         }
         for name in names

@@ -214,7 +214,9 @@ with components.section(
                 st.caption(f"{LISTED} of {len(over)} causes; the table below has all alerts")
         first = min(one.cause.began_at for one in past)
         axis = axis_from(view, alert_list.moment(first))
-        lasting, rest = incidents.parted_by_span(past, axis.start.timestamp(), axis.end.timestamp())
+        lasting, others = incidents.parted_by_span(
+            past, axis.start.timestamp(), axis.end.timestamp()
+        )
 
         def draw_bars(some: list[incidents.Incident], key: str) -> None:
             """Draw when causes and their symptoms began and ended."""
@@ -226,8 +228,8 @@ with components.section(
                 note=shown_of(bars),
             )
 
-        if rest:
-            draw_bars(rest, "alerts-timeline")
+        if others:
+            draw_bars(others, "alerts-timeline")
         if lasting:
             begin = clock(axis.start, view.zone, now=view.now)
             with st.expander(view_model.all_the_time(len(lasting), begin)):

@@ -33,7 +33,9 @@ def test_names_of_a_timeline_stand_at_the_left_of_their_bars_whole_in_two_lines(
     assert beside.layout.margin.l == left, "one time axis below the other"
     on_phone = timeline_chart(rows, axis=AXIS, palette=LIGHT)
     assert on_phone.layout.margin.l < left
-    assert on_phone.layout.annotations[0].text == "order-fulfilment-<br>of-the-other-…"
+    assert on_phone.layout.annotations[0].text == (
+        "order-fulfilment-<br>of-the-other-<br>region loses data…"
+    )
 
 
 def test_labels_of_marks_lie_above_the_bars_of_a_timeline() -> None:
