@@ -33,7 +33,7 @@ from app.ui.alert_list import moment
 from app.ui.changes import event_marks, events, relevant
 from app.ui.tables import Column
 from app.ui.time_axis import axis_between, note_of
-from app.views.incident import lag, replication, steps, view_model
+from app.views.incident import facts, lag, replication, steps, view_model
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS
 from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES
 
@@ -90,19 +90,17 @@ with heading, st.container(horizontal=True, vertical_alignment="center"):
 detail, step = view_model.told(at_present)
 lost = losses.said(view, [incident]).get(cause.id, "")
 bad = " ".join(filter(None, (thin(detail), lost)))
-# A line each: how bad it is, what to do, and when it was.
-told = (
-    escape(bad),
-    f":material/arrow_forward: {escape(step)}" if step else "",
-    f":gray[{view_model.sentence(incident, view.now, view.zone)}]",
-)
+# A line each: how bad it is, and what to do.
+told = (escape(bad), f":material/arrow_forward: {escape(step)}" if step else "")
 st.markdown("  \n".join(filter(None, told)))
 by = acknowledged.get(cause.id) or acknowledged.get(at_present.lead.id)
 is_address = cause.runbook.startswith(("http://", "https://"))
 is_quiet = ended is None and store.is_quiet(cause, windows, view.now.timestamp())
+with st.grid(4, min_column_width=150, gap="small"):
+    for one in facts.of_incident(at_present, by, view.now, view.zone, is_quiet=is_quiet):
+        components.tile(one.label, escape(one.value), delta=one.note)
 st.caption(
-    escape(view_model.looked_after(by, is_over=ended is not None))
-    + (" It is silenced." if is_quiet else "")
+    escape(facts.beside(incident, view.now))
     + (f" Runbook: {escape(cause.runbook)}" if cause.runbook and not is_address else "")
 )
 target = incident_list.subject(cause.labels, cause.page, thin(cause.what))
