@@ -214,7 +214,8 @@ def advance(
         if alert.state is State.RESOLVED and (_is_recent(alert, now) or is_left(alert)):
             after[fingerprint] = alert
             continue
-        kept = _unseen(alert, alerts.get(alert.inhibited_by or ""), evaluation, now)
+        cause = alerts.get(alert.inhibited_by or alert.followed or "")
+        kept = _unseen(alert, cause, evaluation, now)
         if kept is not None:
             after[fingerprint] = kept
     for fingerprint, finding in found.items():

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from alerting.errors import AlertingError
 from alerting.rules.lifecycle import Alert
 from alerting.rules.matchers import Acknowledgement, accept, parse_matcher
 from app.data import alert_actions
 from app.data.context import View
-from app.style.format import clock, count, escape, listing, thin
+from app.style.format import clock, count, escape, thin
 from app.ui import components
 from app.ui.alert_list import moment
 from app.ui.symptoms import each_once
@@ -36,6 +37,8 @@ _OPENED_BY = {ACKNOWLEDGE: _ACKNOWLEDGE, SILENCE: _SILENCE}
 _ACKNOWLEDGED = "acknowledged-is-open"
 _SENT = "acknowledgement-is-sent"
 _NAME = "name-that-was-said"
+_NAMED = 8
+"""So many of what a silence would cover are named."""
 
 
 def popovers(
@@ -91,9 +94,10 @@ def acknowledge(view: View, alerts: Sequence[Alert]) -> None:
                 # What is chosen stays so when others come and go.
                 key="alert-to-acknowledge",
             )
-        said = components.author(view, "Who looks after it")
-        comment = st.text_input("Comment")
-        if st.form_submit_button("Acknowledge") and chosen is not None:
+        with st.container(horizontal=True, gap="small"):
+            said = components.author(view, "Who looks after it")
+            comment = st.text_input("Comment")
+        if st.form_submit_button("Acknowledge", type="primary") and chosen is not None:
             try:
                 alert_actions.acknowledge(view, chosen, said=said, comment=comment)
                 st.session_state[_NAME] = said
@@ -117,7 +121,7 @@ def take_back(view: View, alert: Alert, one: Acknowledgement, *, is_named: bool)
         st.markdown(escape(who_since(alert if is_named else None, one, view)))
         said = components.author(view, "Who takes it back", st.session_state.get(_NAME, ""))
         st.caption("It counts again as what needs somebody, and is repeated.")
-        if st.form_submit_button("Take back"):
+        if st.form_submit_button("Take back", type="primary"):
             try:
                 alert_actions.take_back(view, alert, one, said=said)
                 st.session_state[_SENT] = True
@@ -151,18 +155,25 @@ def what_fires(firing: Sequence[Alert]) -> list[str]:
         index=None,
         format_func=lambda alert: visible(alert.what),
         key="silence-preset",
-        placeholder="choose an alert, or write matchers below",
+        placeholder="choose one, or write matchers",
     )
     return matchers_of(chosen) if chosen is not None else []
 
 
-def silence(view: View, firing: Sequence[Alert], proposed: Sequence[str] = ()) -> None:
+def silence(
+    view: View,
+    firing: Sequence[Alert],
+    proposed: Sequence[str] = (),
+    *,
+    preview: DeltaGenerator | None = None,
+) -> None:
     """Draw the form of a new silence, and which alerts it would silence now.
 
     Args:
         view: The frame of the page.
         firing: What fires: its labels are there to choose from.
         proposed: Its matchers, until the viewer chooses others.
+        preview: Where to say what it would silence; None: between its fields.
     """
     named = {matcher for alert in firing for matcher in matchers_of(alert)}
     # Outside of the form, whose fields are read when it is sent off.
@@ -174,16 +185,22 @@ def silence(view: View, firing: Sequence[Alert], proposed: Sequence[str] = ()) -
         format_func=visible,
         accept_new_options=True,
         filter_mode="contains",
-        placeholder="choose, or write one, such as group=~payments-.*",
+        placeholder="such as group=~payments-.* or topic=orders",
         help="label=value, label!=value, label=~expression, label!~expression. Labels: rule, "
         "severity, cluster, group, topic, broker, name, connector, queue …",
     )
-    st.caption(escape(silenced_by(matchers, firing)))
+    with preview or st.container(gap="xxsmall"):
+        said, names = silenced_by(matchers, firing)
+        st.markdown(escape(said) if not names else f"**{escape(said)}**")
+        lines = [*names[:_NAMED], *([f"{len(names) - _NAMED} more"] if names[_NAMED:] else [])]
+        if lines:
+            st.markdown("\n".join(f"- {escape(thin(name))}" for name in lines))
     with st.form("silence", border=False, clear_on_submit=False):
-        length = st.selectbox("For", list(DURATIONS), index=2)
-        said = components.author(view, "Who")
-        comment = st.text_input("Why")
-        if st.form_submit_button("Silence"):
+        with st.container(horizontal=True, gap="small"):
+            length = st.selectbox("For", list(DURATIONS), index=2, width=130)
+            said = components.author(view, "Who")
+            comment = st.text_input("Why")
+        if st.form_submit_button("Silence", type="primary"):
             try:
                 number = alert_actions.silence(
                     view,
@@ -197,17 +214,20 @@ def silence(view: View, firing: Sequence[Alert], proposed: Sequence[str] = ()) -
                 st.error(escape(str(error)))
 
 
-def silenced_by(matchers: Sequence[str], firing: Sequence[Alert]) -> str:
-    """Say which of the alerts that fire matchers would silence, or what is wrong with them."""
+def silenced_by(matchers: Sequence[str], firing: Sequence[Alert]) -> tuple[str, list[str]]:
+    """Say how many of the alerts that fire matchers would silence, or what is wrong with them.
+
+    Returns:
+        The sentence, and what these alerts are about.
+    """
     if not matchers:
-        return "Without a matcher nothing is silenced."
+        return "Without a matcher nothing is silenced.", []
     try:
         parsed = [parse_matcher(text) for text in matchers]
     except ValueError as error:
-        return str(error)
+        return str(error), []
     found = [alert.what for alert in each_once(one for one in firing if accept(parsed, one))]
-    named = f": {listing(found)}" if found else ""
-    return f"Silences {len(found)} of {number_firing(firing)} now{named}."
+    return f"Silences {len(found)} of {number_firing(firing)} now", found
 
 
 def number_firing(firing: Sequence[Alert]) -> str:

@@ -154,6 +154,30 @@ class Incident:
         return None if ended is None or over is None or ended <= over else ended
 
 
+_ABOUT = 0.03
+"""What begins or ends this close to an end of a time, as a part of it, does so there."""
+
+
+def parted_by_span(
+    found: Iterable[Incident], since: float, until: float
+) -> tuple[list[Incident], list[Incident]]:
+    """Return what fired all of a time, of which no bar would say anything, and all else.
+
+    Args:
+        found: The incidents; their order stays.
+        since: The first moment, in Unix seconds.
+        until: The last one.
+    """
+    slack = _ABOUT * (until - since)
+    whole: list[Incident] = []
+    rest: list[Incident] = []
+    for one in found:
+        ended = mended_at(one.cause)
+        is_whole = one.cause.began_at <= since + slack and (ended is None or ended >= until)
+        (whole if is_whole else rest).append(one)
+    return whole, rest
+
+
 def last_end(alerts: Iterable[Alert]) -> float | None:
     """Return when the last of some alerts ended; None: one of them goes on."""
     ends = [one.resolved_at for one in alerts]

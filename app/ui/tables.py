@@ -137,18 +137,42 @@ def show(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
         ):
             st.caption(". ".join([*said, *([sums] if sums else [])]), width="content")
-            st.download_button(
-                "CSV",
-                lambda: csv(frame if every is None else every(), {**columns, **(in_file or {})}),
-                file_name=file_name(key, view),
-                mime="text/csv",
-                key=f"{key}-csv",
-                help=f"{alt}: all rows, with the columns of this table.",
-                type="tertiary",
-                icon=":material/download:",
-                on_click="ignore",
-                disabled=frame.is_empty(),
-            )
+            rows = partial(_whole, frame, every)
+            download(rows, {**columns, **(in_file or {})}, view=view, key=key, alt=alt)
+
+
+def _whole(frame: pl.DataFrame, every: Callable[[], pl.DataFrame] | None) -> pl.DataFrame:
+    return frame if every is None else every()
+
+
+def download(
+    rows: Callable[[], pl.DataFrame],
+    columns: Mapping[str, Column],
+    *,
+    view: View,
+    key: str,
+    alt: str,
+) -> None:
+    """Draw the link to rows as a file.
+
+    Args:
+        rows: Returns them, once somebody asks for the file.
+        columns: Those of the file.
+        view: The frame of the page.
+        key: The table's name on the page.
+        alt: What it lists.
+    """
+    st.download_button(
+        "CSV",
+        lambda: csv(rows(), columns),
+        file_name=file_name(key, view),
+        mime="text/csv",
+        key=f"{key}-csv",
+        help=f"{alt}: all rows, with the columns of this table.",
+        type="tertiary",
+        icon=":material/download:",
+        on_click="ignore",
+    )
 
 
 def _show_cards(made: Sequence[items.Item], *, view: View, key: str, alt: str, noun: str) -> None:

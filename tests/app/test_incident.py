@@ -10,9 +10,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 import polars as pl
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from app.data.alert_store import VisibleAlerts
-from app.style.format import clock, count, exact
+from app.style.format import clock, exact
 from config.load import load
 from lake.schemas.current import GROUP_STATUS
 from lake.schemas.tables import GROUP_PARTITION_HISTORY
@@ -21,6 +22,10 @@ from tests.app.conftest import NOW, Open, store_of
 from tests.app.generated import write_gold
 from tests.app.test_alerts import listed
 from tests.app.test_pages import calm, texts
+
+
+def tiles_of(test: AppTest) -> dict[str, str]:
+    return {one.label: one.value for one in test.metric}
 
 
 def test_an_incident_is_told_from_its_first_second(
@@ -50,11 +55,12 @@ def test_an_incident_is_told_from_its_first_second(
     assert tab_titles[-1] == "(3) Incident · Headroom"
     test.query_params["alert"] = named
     said = texts(test.run())
-    assert "ana looks after it: the disk" in said.replace("\\", "")
-    week = open_page(alarmed, "week").dataframe[0].value.set_index("what")
-    row = week.loc["Broker 2 is missing"]
-    number = count(int(row["symptoms"]), "symptom")
-    assert f" {number} now, and {row['not_fired']:.0f} pending." in said, "as on Week"
+    tiles = {one.label: (one.value, one.delta) for one in test.metric}
+    assert list(tiles) == ["Began", "Lasts for", "At its worst", "Looked after by"]
+    assert tiles["Looked after by"] == ("ana", "the disk")
+    assert tiles["At its worst"][0] == "act now"
+    week = {row["what"]: row for row in listed(open_page(alarmed, "week"))}
+    assert f"{week['Broker 2 is missing']['note']}." in said.replace("\\", ""), "as on Week"
     steps = test.dataframe[0].value
     assert steps["at"].is_monotonic_increasing
     first = list(steps["kind"]).index("cause")
@@ -119,7 +125,7 @@ def test_an_incident_is_acknowledged_and_silenced_where_it_is_told(
     test.text_input[0].input("ana")
     test.button("FormSubmitter:acknowledge-Acknowledge").click().run()
     calm(test)
-    assert "ana looks after it" in texts(test)
+    assert tiles_of(test)["Looked after by"] == "ana"
     assert not [one for one in test.button if one.label == "Acknowledge"], "once is enough"
     store = store_of(alarmed)
     (made,) = store.silences(NOW.timestamp())
@@ -129,7 +135,12 @@ def test_an_incident_is_acknowledged_and_silenced_where_it_is_told(
     texts_of = [str(one) for one in made.matchers]
     store.silence(texts_of, starts_at=at, ends_at=at + 60, author="ana", comment="now", now=at)
     store.close()
-    assert "It is silenced." in texts(open_page(alarmed, "incident", alert=broker.id))
+    (who,) = (
+        one
+        for one in open_page(alarmed, "incident", alert=broker.id).metric
+        if one.label == "Looked after by"
+    )
+    assert who.delta.endswith(", silenced")
 
 
 def test_an_acknowledgement_is_taken_back_where_it_was_made(
@@ -157,7 +168,7 @@ def test_an_acknowledgement_is_taken_back_where_it_was_made(
     next(one for one in test.text_input if one.label == "Who takes it back").input("ben")
     test.button(f"FormSubmitter:take-back-{broker.id}-{at + 30}-Take back").click().run()
     calm(test)
-    assert "Nobody has acknowledged it." in texts(test)
+    assert tiles_of(test)["Looked after by"] == "nobody"
     assert [one.label for one in test.button if one.label == "Take back"] == []
     assert [one.label for one in test.button if one.label == "Acknowledge"] == ["Acknowledge"]
     steps = test.dataframe[0].value

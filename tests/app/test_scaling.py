@@ -242,9 +242,13 @@ def test_the_week_has_its_incidents_late_groups_and_followed_advice(
     assert_fits(test, "saved_hours")
     test = open_page(alarmed, "week")
     calm(test)
-    fired = next(one.value for one in test.dataframe if "symptoms" in one.value.columns)
-    assert "Broker 2 is missing" in set(fired["what"])
-    assert int(fired["symptoms"].max()) > 0
+    fired = {row["what"]: row for row in listed(test)}
+    broker = fired["Broker 2 is missing"]
+    assert "symptom" in broker["note"] and broker["more"]
+    assert broker["link"]["href"].startswith("./incident?")
+    drawn = [one.proto.id for one in test.get("plotly_chart")]
+    assert any("week-timeline" in name for name in drawn)
+    assert any("week-over" in name for name in drawn), "beside its table"
     assert re.search(r"\d+ \w{3} \d\d.{1,2}\d\d to \d+ \w{3} \d\d.{1,2}\d\d\b", texts(test))
     earlier = open_page(alarmed, "week", week="a week earlier")
     calm(earlier)

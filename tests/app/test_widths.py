@@ -23,7 +23,7 @@ Open = Callable[..., AppTest]
     [
         ("brokers", ("one_more", "preferred_leader", "messages_in_per_second", "detail")),
         ("dead_letters", ("origin",)),
-        ("week", ("detail",)),
+        ("week", ("worst_at",)),
         ("topics", ("partitions", "groups")),
         ("alerts", ("detail",)),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import Any
 
 import plotly.graph_objects as go
@@ -11,18 +12,20 @@ from app.style.charts.base import Axis, plain, plot, put_time_axis
 from app.style.charts.marks import STRIP_PIXELS, put_marks
 from app.style.theme import URGENT, WATCH, Palette
 
-_ROW_PIXELS = 34
+_ROW_PIXELS, _NARROW_ROW_PIXELS = 30, 42
 _NAME_FONT = 11
-_NAME_ABOVE = 8
-"""From the middle of a row to the middle of its name, in pixels."""
-_BAR = {"width": 0.4, "offset": -0.48}
-"""Of a row: its bar lies below its name, so that bars begin where the lines of other charts do."""
+_NAME_PART = 0.38
+_LEAST_NAME, _NAME_LINES, _NARROW_NAME_LINES = 104, 2, 3
+"""Names have a part of the width and take so many lines; on a phone so many pixels and lines."""
+_NAME_GAP = 8
+"""From a name to where bars begin, in pixels."""
+_BAR = {"width": 0.5, "offset": -0.25}
 _SHOWN = 30
 _FAINT = "38"
 """How much of a colour the ground of a pattern has, of ``ff``."""
 _LEAST_PIXELS = 4
 """Of a bar: what lasted seconds would not be seen in a day."""
-_LETTER_PIXELS = 5.5
+_LETTER_PIXELS = 5.2
 MENDING = "mending"
 """The severity of a bar of what was mended, while its damage, such as a backlog, is worked off."""
 
@@ -38,9 +41,29 @@ def shown_of(alerts: pl.DataFrame) -> str | None:
     )
 
 
-def _cut(name: str, pixels: int) -> str:
-    most = int(pixels / _LETTER_PIXELS)
-    return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
+def _name_pixels(axis: Axis) -> int:
+    """Return how wide the names are that stand beside the bars."""
+    return max(_LEAST_NAME, int(axis.pixels * _NAME_PART))
+
+
+def beside_names(made: go.Figure, axis: Axis) -> go.Figure:
+    """Return a chart that begins where the bars of a timeline do, to stand above or below it."""
+    return made.update_layout(margin_l=_name_pixels(axis))
+
+
+def _wrapped(name: str, pixels: int, lines: int) -> str:
+    """Return a name in lines; one that needs more of them than there is room for is cut."""
+    said = name.lstrip()
+    indent = "\u00a0" * (len(name) - len(said))
+    parts = wrap(
+        said,
+        width=int(pixels / _LETTER_PIXELS),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        max_lines=lines,
+        placeholder="…",
+    )
+    return "<br>".join(map(plain, parts))
 
 
 def _names(alerts: pl.DataFrame) -> list[str]:
@@ -48,7 +71,7 @@ def _names(alerts: pl.DataFrame) -> list[str]:
 
 
 def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.Figure:
-    """Draw when each thing fired, on the same part of the width as charts of lines.
+    """Draw when each thing fired: its name at the left, its bars beside that.
 
     Args:
         alerts: Rows of ``what``, ``severity`` (or ``pending``, ``mending``), ``from`` and ``to``.
@@ -56,8 +79,12 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
         palette: The colours.
     """
     names = _names(alerts)[:_SHOWN]
+    room = _name_pixels(axis)
+    is_narrow = room == _LEAST_NAME
+    row = _NARROW_ROW_PIXELS if is_narrow else _ROW_PIXELS
+    lines = _NARROW_NAME_LINES if is_narrow else _NAME_LINES
     strip = STRIP_PIXELS if axis.events else 0
-    made = plot(palette, height=_ROW_PIXELS * max(2, len(names)) + strip)
+    made = plot(palette, height=row * max(2, len(names)) + strip)
     colours = {
         "critical": (URGENT.label, palette.act, ""),
         "warning": (WATCH.label, palette.watch, "/"),
@@ -65,6 +92,7 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
         MENDING: ("↗ mending", palette.quiet, "\\"),
         "pending": ("○ pending", palette.quiet, "-"),
     }
+    made.layout["margin"]["l"] = room
     drawn = _placed(alerts.filter(pl.col("what").is_in(names)), axis)
     # Later traces and bars lie above earlier ones: none that is short is hidden by a long one, nor
     # what fired, however briefly, by how briefly it was pending.
@@ -92,9 +120,9 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
     put_marks(made, axis, palette)
     made.notes += [
         {
-            **{"x": 0, "xref": "paper", "xanchor": "left"},
-            **{"y": plain(name), "yanchor": "middle", "yshift": _NAME_ABOVE},
-            **{"text": plain(_cut(name, axis.pixels)), "showarrow": False, "borderpad": 0},
+            **{"x": 0, "xref": "paper", "xanchor": "left", "xshift": -room},
+            **{"y": plain(name), "yanchor": "middle", "align": "left"},
+            **{"text": _wrapped(name, room - _NAME_GAP, lines), "showarrow": False, "borderpad": 0},
             "font": {"size": _NAME_FONT, "color": palette.text},
         }
         for name in names

@@ -9,7 +9,7 @@ from app.data import alert_store
 from app.data.context import current
 from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.columns import line_width, room_left
-from app.style.format import BRIEFLY, age, escape, thin
+from app.style.format import BRIEFLY, age, clock, escape, thin
 from app.ui import (
     alert_list,
     components,
@@ -212,13 +212,26 @@ with components.section(
                 st.caption(f"{LISTED} of {len(over)} causes; the table below has all alerts")
         first = min(one.cause.began_at for one in past)
         axis = axis_from(view, alert_list.moment(first))
-        bars = incident_timeline.timeline_rows(past, view.now)
-        components.chart(
-            timeline_chart(bars, axis=axis, palette=view.palette),
-            key="alerts-timeline",
-            alt="When each cause began and ended, and its symptoms",
-            note=shown_of(bars),
+        lasting, others = incidents.parted_by_span(
+            past, axis.start.timestamp(), axis.end.timestamp()
         )
+
+        def draw_bars(some: list[incidents.Incident], key: str) -> None:
+            """Draw when causes and their symptoms began and ended."""
+            bars = incident_timeline.timeline_rows(some, view.now)
+            components.chart(
+                timeline_chart(bars, axis=axis, palette=view.palette),
+                key=key,
+                alt="When each cause began and ended, and its symptoms",
+                note=shown_of(bars),
+            )
+
+        if others:
+            draw_bars(others, "alerts-timeline")
+        if lasting:
+            begin = clock(axis.start, view.zone, now=view.now)
+            with st.expander(view_model.all_the_time(len(lasting), begin)):
+                draw_bars(lasting, "alerts-timeline-lasting")
         if cut := alert_list.cut_note(is_cut=store.is_cut):
             st.caption(cut)
         with st.expander(f"As a table: {view_model.fired(history, view)}"):

@@ -95,6 +95,16 @@ def fired(history: Sequence[Alert], view: View) -> str:
     return f"{count(len(history), 'alert')} that fired in {_time(view)}{still}"
 
 
+def all_the_time(number: int, since: str) -> str:
+    """Name the bars that fill all of the time that is drawn: they are folded.
+
+    Args:
+        number: How many causes they are of.
+        since: When that time begins, written.
+    """
+    return f"{count(number, 'cause goes on', 'causes go on')} since about {since} or before"
+
+
 def _time(view: View) -> str:
     # A range that was chosen by its ends has no name.
     return f"the last {view.range.label}" if view.range.label else "the chosen time"

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 from urllib.parse import urlencode
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from alerting.checks.loss_deadline import kept_by_topic
@@ -15,7 +16,7 @@ from app.data.history import SHORT, History
 from app.style.charts.base import Axis
 from app.style.charts.colours import looks_of
 from app.style.charts.lines import Line, columns_chart, duration_unit
-from app.style.charts.timelines import shown_of, timeline_chart
+from app.style.charts.timelines import beside_names, shown_of, timeline_chart
 from app.style.columns import room_left
 from app.style.format import escape, thin
 from app.ui import (
@@ -32,7 +33,7 @@ from app.ui.alert_list import moment
 from app.ui.changes import event_marks, events, relevant
 from app.ui.tables import Column
 from app.ui.time_axis import axis_between, note_of
-from app.views.incident import lag, replication, steps, view_model
+from app.views.incident import facts, lag, replication, steps, view_model
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS
 from lake.schemas.tables import CLUSTER_EVENTS, REBALANCES
 
@@ -89,19 +90,17 @@ with heading, st.container(horizontal=True, vertical_alignment="center"):
 detail, step = view_model.told(at_present)
 lost = losses.said(view, [incident]).get(cause.id, "")
 bad = " ".join(filter(None, (thin(detail), lost)))
-# A line each: how bad it is, what to do, and when it was.
-told = (
-    escape(bad),
-    f":material/arrow_forward: {escape(step)}" if step else "",
-    f":gray[{view_model.sentence(incident, view.now, view.zone)}]",
-)
+# A line each: how bad it is, and what to do.
+told = (escape(bad), f":material/arrow_forward: {escape(step)}" if step else "")
 st.markdown("  \n".join(filter(None, told)))
 by = acknowledged.get(cause.id) or acknowledged.get(at_present.lead.id)
 is_address = cause.runbook.startswith(("http://", "https://"))
 is_quiet = ended is None and store.is_quiet(cause, windows, view.now.timestamp())
+with st.grid(4, min_column_width=150, gap="small"):
+    for one in facts.of_incident(at_present, by, view.now, view.zone, is_quiet=is_quiet):
+        components.tile(one.label, escape(one.value), delta=one.note)
 st.caption(
-    escape(view_model.looked_after(by, is_over=ended is not None))
-    + (" It is silenced." if is_quiet else "")
+    escape(facts.beside(incident, view.now))
     + (f" Runbook: {escape(cause.runbook)}" if cause.runbook and not is_address else "")
 )
 target = incident_list.subject(cause.labels, cause.page, thin(cause.what))
@@ -153,6 +152,11 @@ def marked(history: History) -> Axis:
     return replace(axis, events=events, generated_until=history.generated_until)
 
 
+def above_course(made: go.Figure) -> go.Figure:
+    """Return a chart whose time axis lies above that of the course; a phone has no room for it."""
+    return made if view.is_phone else beside_names(made, axis)
+
+
 at_risk = None
 with components.guarded():
     if replication.takes_replicas(cause):
@@ -169,11 +173,13 @@ if at_risk is not None:
         else:
             note = note_of(chosen, at_risk)
             components.chart(
-                partition_risk.chart(
-                    at_risk,
-                    axis=marked(at_risk),
-                    palette=view.palette,
-                    height=110 if view.is_phone else 160,
+                above_course(
+                    partition_risk.chart(
+                        at_risk,
+                        axis=marked(at_risk),
+                        palette=view.palette,
+                        height=110 if view.is_phone else 160,
+                    )
                 ),
                 key="incident-risk",
                 alt=f"Partitions at risk around the time of {cause.what}",
@@ -206,23 +212,25 @@ if late is not None:
             )
             notes = (late.rest, too_short, note_of(chosen, history))
             components.chart(
-                columns_chart(
-                    late.frame,
-                    [
-                        Line(
-                            column=str(number),
-                            name=name,
-                            colour=looks[name].colour,
-                            dash=looks[name].dash,
-                        )
-                        for number, name in enumerate(late.names)
-                    ],
-                    axis=marked(history),
-                    palette=view.palette,
-                    step_seconds=history.step_seconds,
-                    durations=late.is_time,
-                    height=110 if view.is_phone else 160,
-                    levels=levels,
+                above_course(
+                    columns_chart(
+                        late.frame,
+                        [
+                            Line(
+                                column=str(number),
+                                name=name,
+                                colour=looks[name].colour,
+                                dash=looks[name].dash,
+                            )
+                            for number, name in enumerate(late.names)
+                        ],
+                        axis=marked(history),
+                        palette=view.palette,
+                        step_seconds=history.step_seconds,
+                        durations=late.is_time,
+                        height=110 if view.is_phone else 160,
+                        levels=levels,
+                    )
                 ),
                 key="incident-lag",
                 alt=f"How late the groups were that {cause.what} is about, over time",

@@ -241,8 +241,18 @@ def _worse(before: Alert, after: Alert) -> Alert:
         worse,
         since=before.began_at,
         fired_at=min(fired, default=None),
-        resolved_at=last_end((before, after)),
+        resolved_at=(over := last_end((before, after))),
+        untrue_since=None if over is None else max(map(over_at, (before, after))),
     )
+
+
+def over_at(one: Alert) -> float:
+    """Return when what an alert said was over, of one that is: the course and its bars say so.
+
+    Its rule may keep the alert for a while after that.
+    """
+    ended = one.resolved_at if one.before_mending is not None else mended_at(one)
+    return one.last_true_at if ended is None else ended
 
 
 def _cause_of(symptom: Alert, incident: Incident) -> str:
@@ -261,7 +271,7 @@ def _of_symptoms(alike: Sequence[Alert], known_cause: str) -> list[Step]:
     began = moment_of(alike[0].began_at)
     kind = "pending" if never_fired(alike[0]) else "symptom"
     found = [Step(at=began, kind=kind, what=named(alike), detail=detail)]
-    ends = [one.resolved_at for one in alike if one.resolved_at is not None]
+    ends = [over_at(one) for one in alike if one.resolved_at is not None]
     if len(ends) == len(alike) or (ends and not _is_one(alike)):
         of = f"{len(ends)} of " if len(ends) < len(alike) else ""
         over = f"over: {of}{named(alike)}"

@@ -29,7 +29,15 @@ from app.ui.loss_words import ahead
 from app.ui.symptoms import symptoms_in_all, symptoms_of
 from app.views.incident import lag, replication
 from app.views.incident.portable import portable
-from app.views.incident.steps import Step, after, is_begin, moment_of, named, symptoms_together
+from app.views.incident.steps import (
+    Step,
+    after,
+    is_begin,
+    moment_of,
+    named,
+    over_at,
+    symptoms_together,
+)
 
 BEFORE = timedelta(minutes=30)
 """How far before its begin changes are looked for."""
@@ -104,7 +112,14 @@ def bars(incident: Incident, now: datetime) -> pl.DataFrame:
 def _as_one(alike: Sequence[Alert]) -> Alert:
     turn, told = turned_at(alike), alike[0].before_mending or alike[-1].before_mending
     mended = None if turn is None or told is None else replace(told, until=turn)
-    return replace(alike[0], what=named(alike), resolved_at=last_end(alike), before_mending=mended)
+    over = last_end(alike)
+    return replace(
+        alike[0],
+        what=named(alike),
+        resolved_at=over,
+        untrue_since=None if over is None else max(map(over_at, alike)),
+        before_mending=mended,
+    )
 
 
 def around(incident: Incident, now: datetime) -> tuple[datetime, datetime]:
@@ -167,14 +182,6 @@ def heeded(
         for one in (incident.cause, *incident.symptoms)
         if one.state is not State.RESOLVED and one.id in acknowledged
     ]
-
-
-def looked_after(by: Acknowledgement | None, *, is_over: bool) -> str:
-    """Say who looks after an incident, and what they said of it."""
-    if by is None:
-        return f"Nobody {'acknowledged' if is_over else 'has acknowledged'} it."
-    said = f": {by.comment}" if by.comment else "."
-    return f"{by.author} {'looked' if is_over else 'looks'} after it{said}"
 
 
 def told(incident: Incident) -> tuple[str, str]:

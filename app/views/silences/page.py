@@ -11,6 +11,11 @@ from app.ui import alert_forms, alert_list, components, tables
 from app.ui.symptoms import each_once
 from app.ui.tables import Column
 
+WEEKLY = (
+    "What comes again each week is a maintenance window in the file of rules, see "
+    "docs/operations.md: none is configured."
+)
+
 view = current()
 now = view.now.timestamp()
 try:
@@ -53,15 +58,22 @@ if silences:
         noun="silences",
     )
 else:
-    components.nothing("No silence was on in the last day.", icon=":material/notifications:")
+    st.caption("No silence was on in the last day.")
 
 if not view.viewer.operates:
     st.caption("Your roles show silences; operators make and end them.")
 else:
     # Where no silence is on, it is what the page is for.
-    with st.expander("New silence") if on else components.section("New silence"):
-        proposed = alert_forms.what_fires(firing)
-        alert_forms.silence(view, firing, proposed)
+    with (
+        st.expander("New silence")
+        if on
+        else components.section("New silence", help_text=None if windows else WEEKLY)
+    ):
+        form, said = st.columns([5, 3], gap="medium")
+        preview = said.container(border=True, gap="xxsmall")
+        with form:
+            proposed = alert_forms.what_fires(firing)
+            alert_forms.silence(view, firing, proposed, preview=preview)
     if to_end := [one for one in silences if one.ends_at > now]:
         with st.expander("End a silence"), st.form("end-silence", border=False):
             chosen = st.selectbox(
@@ -85,8 +97,3 @@ if windows:
         for window in windows:
             state = "on now" if window.is_on(now) else "off now"
             st.markdown(f"- **{escape(window.name)}**: {state}")
-else:
-    st.caption(
-        "No maintenance window is configured: docs/operations.md says how to write one into the "
-        "file of rules."
-    )

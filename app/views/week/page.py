@@ -12,12 +12,15 @@ from app.data.context import current
 from app.style.format import clock, escape
 from app.ui import components, incidents, losses, open_incidents, tables
 from app.ui.advice import advice_history, forecast
-from app.views.week import view_model
+from app.ui.browser import items
+from app.views.week import picture, view_model
 from lake.schemas.tables import CONTRIBUTORS
 
 # The address holds what the choice shows.
 WEEKS = ("last 7 days", "a week earlier", "two weeks earlier")
 MOST_ADVICE = 50
+LISTED = 30
+DRAWN = 15
 
 view = current()
 heading = st.container()
@@ -29,6 +32,7 @@ back = WEEKS.index(chosen)
 start, end = view_model.week(view.now, back)
 parts: dict[str, view_model.Part] = {}
 measured = ""
+first = None
 
 try:
     store = alert_store.open_store(view)
@@ -109,20 +113,77 @@ if fired is None:
         "Incidents are not known: the alerting service has not run. "
         "python -m alerting run --config headroom.yaml starts it."
     )
+
+
+def show(part: view_model.Part) -> None:
+    """Draw a part as a table."""
+    tables.show(
+        part.rows,
+        part.columns,
+        view=view,
+        key=f"week-{end:%Y-%m-%d}-{part.key}",
+        alt=f"{part.title} of the week",
+        total=part.total,
+        noun=part.noun,
+        every=every.get(part.key),
+    )
+
+
+def show_incidents(part: view_model.Part) -> None:
+    """Draw when incidents were, and a row of each."""
+    every_one = {one.cause.id: one for one in fired or ()}
+    inside = [every_one[id_] for id_ in part.rows["id"]]
+    known = picture.known_from(first, inside, start)
+    made, note = picture.timeline(inside, known, picture.axis_of(known, start, end, view), view)
+    components.chart(
+        made, key="week-timeline", alt="When each cause began and was mended", note=note
+    )
+    rows = picture.items(inside, part.rows, view)
+    items.draw(
+        rows[:LISTED],
+        view=view,
+        key="week-incidents",
+        alt="Incidents of the week",
+        heads=picture.HEADS,
+        folded=rows[LISTED:],
+        fold=f"{len(rows) - LISTED} more",
+    )
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
+        st.caption(f"{len(rows)} {part.noun}" if len(rows) > 1 else "", width="content")
+        tables.download(
+            lambda: part.rows,
+            part.columns,
+            view=view,
+            key=f"week-{end:%Y-%m-%d}-{part.key}",
+            alt="Incidents of the week",
+        )
+
+
+def show_objectives(part: view_model.Part) -> None:
+    """Draw who was over an objective, and beside it for how long."""
+    counted = part.rows.drop_nulls("over_seconds").head(DRAWN)
+    if counted.is_empty() or view.is_phone:
+        show(part)
+        return
+    table, bars = st.columns([3, 2], gap="medium")
+    with table:
+        show(part)
+    with bars:
+        components.chart(
+            picture.over_bars(counted, view.palette),
+            key="week-over",
+            alt="For how long each group was over its objective",
+        )
+
+
+DRAWS = {"incidents": show_incidents, "objectives": show_objectives}
 for part in parts.values():
     with components.section(part.title):
         if part.rows.is_empty():
             components.nothing(escape(part.nothing))
         else:
-            tables.show(
-                part.rows,
-                part.columns,
-                view=view,
-                key=f"week-{end:%Y-%m-%d}-{part.key}",
-                alt=f"{part.title} of the week",
-                total=part.total,
-                noun=part.noun,
-                every=every.get(part.key),
-            )
+            DRAWS.get(part.key, show)(part)
             if part.note:
                 st.caption(escape(part.note))

@@ -12,8 +12,8 @@ import polars as pl
 from alerting.rules.folding import as_it_was
 from alerting.rules.lifecycle import Alert
 from app.data.context import View
-from app.style.columns import line_width, room_left
 from app.style.format import BRIEFLY, count, duration, exact, listing, zone_name
+from app.style.theme import BadgeStyle
 from app.ui import tables
 from app.ui.alert_list import EVERY_SEVERITY, at_worst, cut_note, moment, severity_style
 from app.ui.incidents import LOSES_DATA, Incident, mended_at, never_fired, worst_time
@@ -99,7 +99,7 @@ def incident_part(
     """
     rows = []
     for one in found:
-        began, ended = moment(one.began_at), moment(one.ended_at)
+        began = moment(one.began_at)
         is_inside = one.overlaps(start.timestamp(), end.timestamp())
         if began is None or not is_inside or never_fired(one.cause):
             continue
@@ -107,11 +107,13 @@ def incident_part(
         bad, in_all = at_worst(worst_time(one)), (lost or {}).get(cause.id, "")
         rows.append(
             {
-                "severity": [severity_style(one.cause.severity, is_over=ended is not None).label],
+                "id": cause.id,
+                "severity": [had(one).label],
                 "what": cause.what,
                 "began": began,
                 "began_before": [*one.earlier, cause][0].began_before,
                 "ended": moment(mended_at(cause)),
+                "now": goes(one),
                 "seconds": sum(_seconds(each, start, end) for each in (*one.earlier, cause)),
                 "symptoms": symptoms.fired,
                 "not_fired": symptoms.pending + symptoms.never_fired,
@@ -122,38 +124,52 @@ def incident_part(
     frame = pl.DataFrame(
         rows,
         schema={
-            **{"severity": pl.List(pl.String), "what": pl.String},
+            **{"id": pl.String, "severity": pl.List(pl.String), "what": pl.String},
             **{"began": time, "began_before": pl.Boolean, "ended": time},
-            **{"seconds": pl.Float64, "symptoms": pl.Int64, "not_fired": pl.Int64},
+            **{
+                "now": pl.String,
+                "seconds": pl.Float64,
+                "symptoms": pl.Int64,
+                "not_fired": pl.Int64,
+            },
             "detail": pl.String,
         },
     )
-    before = {
-        "severity": Column("severity", "status", badge_styles=EVERY_SEVERITY, width=108),
-        "what": Column("what", width=line_width(frame["what"], least=180, most=320)),
-        "began": Column("began", "time", width=102, help=BRIEFLY, at_least="began_before"),
-        "ended": Column("over", "time", unknown="not yet", width=102),
-        "seconds": Column("lasted", "duration", width=72, help=LASTED),
-    }
-    left = room_left(column.width for column in before.values())
     return Part(
         key="incidents",
         title="Incidents",
         rows=frame,
         columns={
-            **before,
-            # A sentence is read, the others are looked up: they stand behind it.
-            "detail": Column("how bad", width=left, help="At its worst, of all evaluations."),
-            "symptoms": Column("symptoms", "count", width=80, help="All, whenever they fired."),
-            "not_fired": Column(
-                "too short", "count", width=90, help="To alert: pending, now or until over."
-            ),
+            "severity": Column("severity", "status", badge_styles=EVERY_SEVERITY),
+            "what": Column("what"),
+            "began": Column("began", "time", help=BRIEFLY, at_least="began_before"),
+            "ended": Column("over", "time", unknown=""),
+            "now": Column("now"),
+            "seconds": Column("lasted", "duration", help=LASTED),
+            "detail": Column("how bad", help="At its worst, of all evaluations."),
+            "symptoms": Column("symptoms", "count", help="All, whenever they fired."),
+            "not_fired": Column("too short", "count", help="To alert: pending, now or until over."),
         },
         noun="causes: what goes on, most urgent first, then what is over, newest first",
         nothing="Nothing fired in this week.",
         note=cut_note(is_cut=is_cut),
         is_cut=is_cut,
     )
+
+
+def had(one: Incident) -> BadgeStyle:
+    """Return how bad an incident was at its worst; in the past once it mends or is over."""
+    is_past = one.ended_at is not None or one.is_recovering or one.is_catching_up
+    return severity_style(one.cause.severity, is_over=is_past)
+
+
+def goes(one: Incident) -> str:
+    """Say whether an incident goes on."""
+    if one.ended_at is not None:
+        return "over"
+    if one.is_catching_up:
+        return "catches up"
+    return "mended" if one.is_recovering or mended_at(one.cause) is not None else "goes on"
 
 
 def _how_bad(worst: str, in_all: str, *, loses: bool) -> str:
@@ -194,16 +210,17 @@ def objective_part(
         title="Time over objective",
         rows=rows,
         columns={
-            "group": Column("group", width=220),
-            "objective_seconds": Column("objective", "duration"),
+            "group": Column("group", width=200),
+            "objective_seconds": Column("objective", "duration", width=80),
             "over_seconds": Column(
                 "over it for",
                 "duration",
+                width=110,
                 unknown=NOT_YET,
                 help="A minute counts if it was missed for a moment.",
             ),
-            "worst_seconds": Column("worst time lag", "duration"),
-            "worst_at": Column("at", "time"),
+            "worst_seconds": Column("worst time lag", "duration", width=106),
+            "worst_at": Column("at", "time", width=102),
         },
         noun="groups, the longest first",
         nothing="No group exceeded its objective, as far as is known."
@@ -237,7 +254,12 @@ def growth_part(contributors: pl.DataFrame) -> Part:
             "before_per_second": Column("the week before", "rate"),
             "now_per_second": Column("this week", "rate"),
             "change_per_second": Column("change", "change"),
-            "share_ratio": Column("share of such changes", "share"),
+            "share_ratio": Column(
+                "of all growth or decline",
+                "share",
+                help="How much of what all growing topics grew by is this one's; of a topic that "
+                "shrank, how much of what all shrinking ones lost.",
+            ),
         },
         noun="topics, the largest change first",
         nothing="Growth is known once the history holds two weeks, and of the newest week alone.",

@@ -182,6 +182,19 @@ def test_a_symptom_that_was_over_before_it_fired_is_kept_with_a_cause_that_fired
     assert (again.state, again.flaps) == (State.PENDING, 0)
 
 
+def test_a_symptom_that_outlives_its_cause_and_never_fires_is_kept_with_it() -> None:
+    """Given a broker that is back: leaders move back to it some minutes later."""
+    alerts: Alerts = {}
+    lacking = of_cluster("under_replicated", 1000.0, topic="t")
+    for now in range(1000, 1400, 15):
+        seen = [*([BROKER] if now < 1020 else []), *([lacking] if now < 1200 else [])]
+        alerts = advance_with_causes(alerts, finding_set(*seen), float(now))
+    symptom = next(one for one in alerts.values() if one.check == "under_replicated")
+    broker = next(one for one in alerts.values() if one.check == "broker_missing")
+    assert (symptom.state, symptom.fired_at) == (State.RESOLVED, None)
+    assert (symptom.inhibited_by or symptom.followed) == broker.fingerprint
+
+
 def test_a_symptom_of_a_cause_that_never_fired_is_forgotten_with_it() -> None:
     seen = finding_set(of_group("stalled"), of_group("idle_consumers"))
     alerts = advance_with_causes({}, seen, 0.0)

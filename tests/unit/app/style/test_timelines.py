@@ -9,26 +9,33 @@ import polars as pl
 import pytest
 
 from app.style.charts.base import ChartEvent, plot
-from app.style.charts.timelines import shown_of, timeline_chart
+from app.style.charts.timelines import beside_names, shown_of, timeline_chart
 from app.style.theme import LIGHT
 from tests.unit.app.style.test_charts import AXIS, START
 
 
-def test_names_of_a_timeline_lie_above_their_bars_and_leave_these_the_whole_width() -> None:
+def test_names_of_a_timeline_stand_at_the_left_of_their_bars_whole_in_two_lines() -> None:
     time = AXIS.start + timedelta(minutes=5)
     long = "order-fulfilment-of-the-other-region loses data soon"
-    rows = pl.DataFrame({"what": [long, "short"], "severity": ["critical"] * 2}).with_columns(
+    rows = pl.DataFrame({"what": [long, "  short"], "severity": ["critical"] * 2}).with_columns(
         pl.lit(time).alias("from"), pl.lit(AXIS.end).alias("to")
     )
-    made = timeline_chart(rows, axis=replace(AXIS, pixels=600), palette=LIGHT)
+    axis = replace(AXIS, pixels=600)
+    made = timeline_chart(rows, axis=axis, palette=LIGHT)
     named = [(note.text, note.y, note.x, note.xref) for note in made.layout.annotations]
-    assert named == [(long, long, 0, "paper"), ("short", "short", 0, "paper")]
-    assert made.layout.margin.l == plot(LIGHT, height=100).layout["margin"]["l"], "as of lines"
-    assert (made.layout.yaxis.automargin, made.layout.yaxis.showticklabels) == (None, False)
+    said = "order-fulfilment-of-the-other-region loses<br>data soon"
+    assert named == [(said, long, 0, "paper"), ("\u00a0\u00a0short", "  short", 0, "paper")]
+    left = made.layout.margin.l
+    assert {note.xshift for note in made.layout.annotations} == {-left}, "before the first bar"
     (bar, *_) = made.data
-    assert bar.offset + bar.width < 0, "the lower half of its row"
-    on_phone = timeline_chart(rows, axis=AXIS, palette=LIGHT).layout.annotations[0].text
-    assert on_phone == "order-fulfilment-of-the-other-region lo…"
+    assert bar.offset == -bar.width / 2, "beside its name"
+    beside = beside_names(plot(LIGHT, height=100).done(), axis)
+    assert beside.layout.margin.l == left, "one time axis below the other"
+    on_phone = timeline_chart(rows, axis=AXIS, palette=LIGHT)
+    assert on_phone.layout.margin.l < left
+    assert on_phone.layout.annotations[0].text == (
+        "order-fulfilment-<br>of-the-other-<br>region loses data…"
+    )
 
 
 def test_labels_of_marks_lie_above_the_bars_of_a_timeline() -> None:

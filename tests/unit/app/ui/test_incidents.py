@@ -25,7 +25,7 @@ from app.ui.incident_list import (
 from app.ui.incident_order import in_order
 from app.ui.incident_rows import of_rows, with_rows
 from app.ui.incident_timeline import timeline_rows
-from app.ui.incidents import incidents
+from app.ui.incidents import Incident, incidents, parted_by_span
 from app.ui.symptoms import MOST_SYMPTOMS, limited
 from app.views.alerts.view_model import matching
 from config.integrations import RabbitMQSettings
@@ -346,3 +346,18 @@ def test_what_is_over_says_how_bad_it_was_in_grey() -> None:
 
 
 URGENT = {"severity": AlertSeverity.CRITICAL}
+
+
+def test_what_fires_all_of_a_time_is_parted_from_what_began_or_ended_in_it() -> None:
+    def one(what: str, began: float, ended: float | None = None) -> Incident:
+        return Incident(cause=alert(what, began=began, ended=ended))
+
+    given = [
+        one("began in it", 1500.0),
+        one("begins with it", 1010.0),
+        one("before", 1.0),
+        one("ended in it", 1.0, 1900.0),
+    ]
+    whole, rest = parted_by_span(given, 1000.0, 2000.0)
+    assert [each.cause.what for each in whole] == ["begins with it", "before"]
+    assert [each.cause.what for each in rest] == ["began in it", "ended in it"]

@@ -10,7 +10,7 @@ from alerting.rules.lifecycle import State
 from app.data.context import View
 from app.data.time_range import RANGES, between
 from app.ui.incidents import Incident
-from app.views.alerts.view_model import counts, fired, history_link, states
+from app.views.alerts.view_model import all_the_time, counts, fired, history_link, states
 from tests.alert_of import alert
 
 FIRES, PENDING = alert(), alert(state=State.PENDING)
@@ -58,3 +58,9 @@ def test_a_link_leads_down_to_the_history(view: View) -> None:
     assert history_link(past[:1], chosen) == "[History: 1 cause in the chosen time ↓](#history)"
     assert not history_link([], day)
     assert not history_link(past, replace(day, is_phone=True)), "it is folded there"
+
+
+def test_bars_that_fill_the_whole_time_are_named_in_a_line() -> None:
+    said = all_the_time(7, "18:00")
+    assert said == "7 causes go on since about 18:00 or before"
+    assert all_the_time(1, "18:00").startswith("1 cause goes on since")

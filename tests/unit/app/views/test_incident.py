@@ -20,7 +20,6 @@ from app.views.incident.view_model import (
     bars,
     ends,
     heeded,
-    looked_after,
     markdown,
     range_of,
     sentence,
@@ -151,17 +150,6 @@ def test_an_incident_takes_most_of_its_time_axis() -> None:
     assert around(INCIDENT, at(1400)) == (at(1000 - 120), at(1400))
     long = Incident(cause=replace(CAUSE, resolved_at=1000.0 + 36000))
     assert around(long, at(90000)) == (at(1000 - 7200), at(37000 + 7200))
-
-
-def test_who_looks_after_it_is_said_with_and_without_a_comment() -> None:
-    by = Acknowledgement(alert="a", author="Ada", comment="", at=0.0)
-    told_of = [(by, False), (replace(by, comment="the disk"), True), (None, False), (None, True)]
-    assert [looked_after(one, is_over=is_over) for one, is_over in told_of] == [
-        "Ada looks after it.",
-        "Ada looked after it: the disk",
-        "Nobody has acknowledged it.",
-        "Nobody acknowledged it.",
-    ]
 
 
 def test_its_history_is_read_at_a_grain_that_suits_it_and_up_to_now_while_it_goes_on() -> None:

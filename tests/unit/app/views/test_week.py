@@ -12,9 +12,9 @@ import pytest
 
 from alerting.rules.lifecycle import Alert, State, Told, Worst
 from alerting.rules.model import AlertSeverity
+from alerting.status.model import Status
 from app.data.context import View
 from app.data.late_hours import first_minute_between, over_objective
-from app.style.columns import fitted, room_left
 from app.ui.incidents import LOSES_DATA, Incident
 from app.ui.tables import csv
 from app.views.week import view_model
@@ -129,7 +129,14 @@ def test_incidents_keep_their_order_and_say_how_bad_they_were() -> None:
     ]
     goes_on = Incident(cause=alert("goes on", severity=AlertSeverity.CRITICAL, began=1.0))
     rows = view_model.incident_part([goes_on], START, END).rows
-    assert rows["severity"].to_list() == [["● act now"]]
+    assert rows.select("severity", "now").row(0) == (["● act now"], "goes on")
+    assert rows["ended"].to_list() == [None]
+    mends = replace(goes_on.cause, check="stopped", status=Status.CATCHING_UP)
+    rows = view_model.incident_part([Incident(cause=mends)], START, END).rows
+    assert rows.select("severity", "now").row(0) == (["● was urgent"], "catches up")
+    recovers = replace(goes_on.cause, recovering_since=END.timestamp() - 60)
+    rows = view_model.incident_part([Incident(cause=recovers)], START, END).rows
+    assert rows.select("severity", "now").row(0) == (["● was urgent"], "mended")
 
 
 def test_incidents_count_as_far_as_they_lie_in_the_week() -> None:
@@ -269,16 +276,6 @@ def test_how_bad_an_incident_is_says_it_at_its_worst(ended: float | None, said: 
 
     assert detail_of(replace(loses, worst=worst)) == "at worst: 90 lost."
     assert detail_of(replace(loses, worst=replace(worst, detail="3 lost."))) == said
-
-
-def test_what_happened_is_named_whole_and_how_bad_it_was_has_the_rest_of_the_width() -> None:
-    long = "orders.placed-dlt keeps dead letters for 1 d only"
-    found = [Incident(cause=alert(what, began=START.timestamp())) for what in (long, "short")]
-    part = view_model.incident_part(found, START, END)
-    assert fitted(long, part.columns["what"].width) == long
-    names = list(part.columns)
-    seen = [part.columns[name].width for name in names[: names.index("detail") + 1]]
-    assert room_left(seen) == 0
 
 
 def test_what_may_never_fire_is_no_incident() -> None:
