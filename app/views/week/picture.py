@@ -16,7 +16,7 @@ from app.style.charts.timelines import shown_of, timeline_chart
 from app.style.columns import ROW_PIXELS
 from app.style.format import clock, clock_after, duration, thin
 from app.style.theme import Palette
-from app.ui import incident_list
+from app.ui import incident_list, incident_timeline
 from app.ui.alert_list import moment
 from app.ui.browser.items import Item
 from app.ui.incidents import Incident
@@ -96,7 +96,7 @@ def timeline(
         axis: The axis of the week.
         view: The frame of the page.
     """
-    bars = incident_list.timeline_rows([replace(one, symptoms=()) for one in found], view.now)
+    bars = incident_timeline.timeline_rows([replace(one, symptoms=()) for one in found], view.now)
     made = timeline_chart(bars, axis=axis, palette=view.palette)
     if known > axis.start:
         begin, end = axis.local(axis.start), axis.local(known)
