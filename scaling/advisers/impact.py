@@ -80,7 +80,7 @@ def consequence(facts: GroupFacts, advice: Recommendation) -> str | None:
         parts.append(grows)
     is_ahead = advice.limiting_factor == LimitingFactor.FORECAST.value
     if not parts and is_ahead and facts.forecast.per_second is not None:
-        return "The group may fall behind at that peak."
+        return "The group may fall behind when that much arrives."
     if not parts:
         return None
     text = " and ".join(parts)

@@ -28,6 +28,7 @@ from scaling.facts.capacity import Capacity, CapacityStatus
 from scaling.facts.group_facts import GroupFacts
 from scaling.facts.intervals import Floats
 from scaling.sizing.decide import Decision, DecisionHistory, decide
+from scaling.sizing.demand import LONG_SECONDS
 from scaling.sizing.size import (
     GroupSize,
     LimitingFactor,
@@ -151,8 +152,9 @@ def _more(
         LimitingFactor.STEADY: f"Of the {_arriving(asked)} that arrive, {load.words()}",
         LimitingFactor.CATCH_UP: f"Messages wait, and the objective is "
         f"{duration(asked.objective_seconds)}: fewer than {proposed} do not catch up in time",
-        LimitingFactor.FORECAST: f"{_arriving(asked)} arrive (forecast: up to "
-        f"{rate(float(asked.soon.sum()))}): {load.words('would get')}",
+        LimitingFactor.FORECAST: f"{_arriving(asked)} arrive (soon up to "
+        f"{rate(float(asked.soon.sum()))}, by the last {duration(LONG_SECONDS)}): "
+        f"{load.words('would get')}",
         LimitingFactor.RETENTION: f"Fewer than {proposed} do not read what waits in half of the "
         "time before retention deletes it",
     }[factor]

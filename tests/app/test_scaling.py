@@ -122,7 +122,7 @@ def test_evidence_and_what_if_of_the_chosen_group(open_page: Open, advised: Path
     assert "Lag in the last hour messages waiting" in said
     (behind,) = (one for one in test.expander if one.label.startswith("Evidence: "))
     assert len(behind.get("plotly_chart")) == 5, "the what-if stands before it, with the card"
-    arrivals = test.segmented_control(key="if-arrivals-payments")
+    arrivals = test.segmented_control(key="if-arrivals")
     arrivals.set_value("the present rates, held for six hours").run()
     calm(test)
     assert "arrivals go on at the present rates" in texts(test)
@@ -131,12 +131,39 @@ def test_evidence_and_what_if_of_the_chosen_group(open_page: Open, advised: Path
     assert "There is no forecast: too little history" in said
 
 
+def test_a_what_if_is_in_the_address(open_page: Open, advised: Path) -> None:
+    of_group = {"advice": "group:payments:keep:0"}
+    test = open_page(advised, "scaling", **of_group)
+    test.number_input(key="if-consumers").set_value(7).run()
+    test.segmented_control(key="if-event").set_value("one consumer is away for an hour").run()
+    calm(test)
+    asked = {name: one for name, one in test.query_params.items() if name.startswith("if-")}
+    assert asked == {"if-consumers": "7", "if-event": "away"}
+
+    shared = open_page(advised, "scaling", **of_group, **asked)
+    calm(shared)
+    assert shared.number_input(key="if-consumers").value == 7
+    assert shared.segmented_control(key="if-event").value == "one consumer is away for an hour"
+    shared.selectbox(key="scaling-group").select("stock").run()
+    calm(shared)
+    assert "if-consumers" not in shared.query_params, "it was asked of another group"
+
+
+def test_a_what_if_that_cannot_be_is_left_out_in_one_line(open_page: Open, advised: Path) -> None:
+    hostile = {"if-consumers": "<b>1</b>", "if-rate": "nan", "if-event": "x", "if-partitions": "0"}
+    test = open_page(advised, "scaling", **hostile)
+    calm(test)
+    (said,) = [one.value for one in test.caption if "The address asks for" in one.value]
+    assert all(name in said.replace("\\", "") for name in hostile), said
+    assert "<b>" not in said.replace("\\<", "")
+
+
 def test_a_what_if_without_capacity_asks_for_it(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "scaling")
     calm(test)
     test.selectbox(key="scaling-group").select("payments").run()
     assert "was not measured: that takes times" in texts(test).replace("\\", "")
-    test.number_input(key="if-capacity-payments").set_value(400.0).run()
+    test.number_input(key="if-rate").set_value(400.0).run()
     calm(test)
     assert "Drained after" in [one.label for one in test.metric]
 
@@ -145,7 +172,7 @@ def test_a_what_if_begins_with_what_was_seen_at_least(open_page: Open, advised: 
     test = open_page(advised, "scaling")
     test.selectbox(key="scaling-group").select("stock").run()
     calm(test)
-    capacity = test.number_input(key="if-capacity-stock")
+    capacity = test.number_input(key="if-rate")
     assert (capacity.label, capacity.value) == ("Messages/s each, at least", 9.0)
     said = texts(test).replace("\\", "")
     assert said.count("at least 9/s of one consumer were seen") >= 2, "evidence and what-if agree"
@@ -159,9 +186,9 @@ def test_a_what_if_says_that_too_little_was_measured(
 ) -> None:
     test = open_page(without_history, "scaling")
     test.selectbox(key="scaling-group").select("payments").run()
-    test.number_input(key="if-capacity-payments").set_value(400.0).run()
+    test.number_input(key="if-rate").set_value(400.0).run()
     calm(test)
-    said, key = texts(test), "if-arrivals-payments"
+    said, key = texts(test), "if-arrivals"
     (why,) = [one.value for one in test.caption if "cannot be replayed" in one.value]
     assert why.endswith("of them were measured, and it takes 30."), why
     assert "at the present rates" in said
@@ -175,7 +202,7 @@ def test_a_what_if_offers_no_forecast_that_lacks_an_hour(
         test = open_page(folder, "scaling")
         test.selectbox(key="scaling-group").select("payments").run()
         calm(test)
-        offered = test.segmented_control(key="if-arrivals-payments").options
+        offered = test.segmented_control(key="if-arrivals").options
         why = "The forecast cannot be followed: an hour is missing in it."
         return why in texts(test).replace("\\", ""), "the next hours, as forecast" in offered
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import plotly.graph_objects as go
 import polars as pl
@@ -187,21 +187,25 @@ def skew_chart(
 
 
 def what_if_chart(
-    hours: Sequence[float],
+    times: Sequence[datetime],
     now: Sequence[float],
     changed: Sequence[float],
     *,
-    x_title: str,
+    axis: Axis,
     palette: Palette,
-    measured: tuple[Sequence[float], Sequence[float | None]] = ((), ()),
+    measured: tuple[Sequence[datetime], Sequence[float | None]] = ((), ()),
     objective: float | None = None,
 ) -> go.Figure:
-    """Draw a simulated value as it is, and with the change, beside what was measured."""
+    """Draw a simulated value as it is, and with the change, beside what was measured.
+
+    Times are those of the viewer's clock, as ``Axis.local`` has them.
+    """
     made = plot(palette, height=HEIGHT)
+    put_time_ticks(made, axis, dates=axis.local(axis.start).date() != axis.local(axis.end).date())
     for name, at, values, colour, dash in (
         ("measured", measured[0], measured[1], palette.text, "solid"),
-        ("as it is", hours, now, palette.others, "dot"),
-        ("with the change", hours, changed, palette.first, "solid"),
+        ("as it is", times, now, palette.others, "dot"),
+        ("with the change", times, changed, palette.first, "solid"),
     ):
         if not at:
             continue
@@ -216,7 +220,6 @@ def what_if_chart(
                 "hovertemplate": "%{y:,.3~r}",
             }
         )
-    _name_x(made, x_title, palette, lines=1)
     if objective is not None:
         _level(made, objective, "objective", palette)
     return made.done()

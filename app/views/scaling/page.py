@@ -16,7 +16,7 @@ from app.ui.advice.listed_under import UNDER, with_place
 from app.ui.advice.overtaken import Known
 from app.ui.browser import items
 from app.ui.frame import empty_states, status_bar
-from app.views.scaling import brief, decisions, order, view_model, what_if
+from app.views.scaling import brief, decisions, order, questions, view_model, what_if
 from lake.errors import LakeError
 from lake.schemas.current import GROUP_STATUS
 from scaling.advice.advice_table import from_row
@@ -154,6 +154,12 @@ def draw_card(chosen_row: Mapping[str, Any]) -> None:
     )
 
 
+def put_group() -> None:
+    """Put the group into the address; what was asked of another one is not asked of it."""
+    components.put_into_address(GROUP_KEY)
+    questions.forget()
+
+
 def draw_what_if(names: Sequence[str]) -> None:
     """Draw what would be if the advice on a group was followed, and what the advice rests on."""
     # The row that is chosen decides, until another group is chosen here: links of rows name none.
@@ -166,8 +172,7 @@ def draw_what_if(names: Sequence[str]) -> None:
             "Group",
             names,
             key=GROUP_KEY,
-            on_change=components.put_into_address,
-            args=(GROUP_KEY,),
+            on_change=put_group,
             label_visibility="collapsed",
             width=320,
             help="The groups in the order of their advice.",

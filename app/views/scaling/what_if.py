@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import polars as pl
@@ -11,10 +11,11 @@ import streamlit as st
 
 from app.data.context import View
 from app.style.charts.advice import what_if_chart
-from app.style.format import clock, count, duration, escape, exact, short
+from app.style.charts.base import Axis
+from app.style.format import count, duration, escape, exact, short
 from app.ui import components
 from app.ui.advice import forecast
-from app.ui.advice.current_advice import measured_until
+from app.views.scaling import questions
 from lake.schemas.grain import Grain
 from lake.schemas.tables import GROUP_HISTORY
 from scaling.facts.capacity import not_measured
@@ -30,6 +31,7 @@ from scaling.whatif.queue_model import (
     what_if,
 )
 from scaling.whatif.replay import (
+    STEP_SECONDS,
     MeasuredMinute,
     replayed,
     why_not_followed,
@@ -39,13 +41,9 @@ from scaling.whatif.replay import (
 from scaling.whatif.replay import forecast as forecast_course
 
 _HOURS = 6.0
-_MEASURED, _HELD = "the last hours, as measured", "the present rates, held for six hours"
-_EXPECTED = "the next hours, as forecast"
-_NOTHING, _CAMPAIGN, _LOST = (
-    "nothing else",
-    "a campaign: twice as much for an hour",
-    ("one consumer is away for an hour"),
-)
+
+_OFF = 0.2
+"""A model whose highest lag is off what was measured by more than this part says so."""
 
 _AT_LEAST = "One consumer may process more than this, so less may wait"
 """What a simulation with the lower bound of a capacity says of itself."""
@@ -66,9 +64,9 @@ def _simulated(
 ) -> WhatIf:
     inputs = what_if_inputs(_facts, capacity_per_second=capacity)
     started = None
-    if arrivals == _MEASURED:
+    if arrivals == questions.MEASURED:
         started = replayed(inputs, _minutes)
-    elif arrivals == _EXPECTED:
+    elif arrivals == questions.EXPECTED:
         started = forecast_course(inputs, _hours, _begin(at, _hours), most=_HOURS)
     return what_if(inputs if started is None else started, change, hours=_HOURS)
 
@@ -127,48 +125,8 @@ def panel(view: View, facts: GroupFacts, read_at: datetime, proposed: int | None
     known = measured.per_second if measured is not None else None
     at_least = measured.low if measured is not None and known is None else None
     with st.container(border=True, key="what-if"):
-        # The last label is the longest, and its box begins as high as the others.
-        first, second, third, fourth = st.columns(
-            [4, 4, 4, 5], gap="small", vertical_alignment="bottom"
-        )
-        consumers = first.number_input(
-            "Consumers", 1, 2000, proposed or facts.members or 1, key=f"if-consumers-{group}"
-        )
-        partitions_now = max(1, sum(facts.subscribed.values()))
-        partitions = second.number_input(
-            "Partitions",
-            partitions_now,
-            100_000,
-            partitions_now,
-            step=partitions_now,
-            key=f"if-partitions-{group}",
-            disabled=len(facts.subscribed) != 1,
-            help="Of the only topic that the group reads; they only ever grow.",
-        )
-        factor = third.number_input(
-            "Arrival ×",  # noqa: RUF001 (a multiplication sign, read by people)
-            0.0,
-            100.0,
-            1.0,
-            step=0.5,
-            key=f"if-arrival-{group}",
-        )
-        capacity = fourth.number_input(
-            f"Messages/s each{', at least' if at_least else ''}",
-            0.0,
-            value=rounded(known or at_least),
-            placeholder="unknown",
-            key=f"if-capacity-{group}",
-            help="What one consumer can process when it never waits.",
-        )
-        event = st.segmented_control(
-            "And",
-            [_NOTHING, _CAMPAIGN, _LOST],
-            default=_NOTHING,
-            key=f"if-event-{group}",
-            label_visibility="collapsed",
-        )
-        if not capacity:
+        asked = questions.ask(facts, proposed, rounded(known or at_least), is_least=bool(at_least))
+        if not asked.per_second:
             why = not_measured(measured) if known is None else "no capacity is given"
             components.nothing(
                 escape(f"{why[:1].upper()}{why[1:]}. Give it, and the simulator answers."),
@@ -177,48 +135,45 @@ def panel(view: View, facts: GroupFacts, read_at: datetime, proposed: int | None
             return
         minutes = measured_minutes(view.cache_key, view.cluster, group, read_at, view)
         hours = _expected(view, group)
-        arrivals = _choose_arrivals(group, minutes, hours, read_at.timestamp())
+        arrivals = _choose_arrivals(minutes, hours, read_at.timestamp())
         change = WhatIfChange(
-            consumers=consumers,
-            partitions=partitions if partitions != partitions_now else None,
-            arrival_factor=factor,
-            campaign=Campaign(factor=2.0) if event == _CAMPAIGN else None,
-            lost=LostConsumer() if event == _LOST else None,
+            consumers=asked.consumers,
+            partitions=asked.partitions,
+            arrival_factor=asked.arrival_factor,
+            campaign=Campaign(factor=2.0) if asked.event == questions.CAMPAIGN else None,
+            lost=LostConsumer() if asked.event == questions.LOST else None,
         )
         try:
             found = _simulated(
                 *(view.cache_key, view.cluster, facts, group, read_at.timestamp()),
-                *(capacity, change, minutes, arrivals, hours),
+                *(asked.per_second, change, minutes, arrivals, hours),
             )
         except SimulationError as error:
             components.nothing(escape(str(error)), icon=":material/error:")
             return
-        _show(view, found, minutes, arrivals, _moment(view, read_at))
-        if capacity == rounded(at_least):
+        begin = read_at.timestamp()
+        if found.is_replay:
+            begin = min(one.at for one in minutes if one.arrival_per_second is not None)
+        elif arrivals == questions.EXPECTED:
+            begin = _begin(begin, hours)
+        _show(view, found, minutes, arrivals, datetime.fromtimestamp(begin, UTC))
+        if asked.per_second == rounded(at_least):
             st.caption(escape(f"{_AT_LEAST}: {not_measured(measured)}."))
 
 
 def _choose_arrivals(
-    group: str, minutes: Sequence[MeasuredMinute], hours: Sequence[tuple[float, float]], at: float
+    minutes: Sequence[MeasuredMinute], hours: Sequence[tuple[float, float]], at: float
 ) -> str:
     """Ask what arrives, and say why something cannot be chosen."""
     not_replayed = why_not_replayed(minutes)
     not_forecast = why_not_forecast(hours, _begin(at, hours)) if hours else None
-    choices = [
-        *([] if not_replayed else [_MEASURED]),
-        *([_EXPECTED] if hours and not not_forecast else []),
-        _HELD,
+    offered = [
+        *([] if not_replayed else [questions.MEASURED]),
+        *([questions.EXPECTED] if hours and not not_forecast else []),
+        questions.HELD,
     ]
-    key = f"if-arrivals-{group}"
-    if st.session_state.get(key) not in choices:  # it could be had before
-        st.session_state.pop(key, None)
-    arrivals: str = st.segmented_control(
-        "Arrivals",
-        choices,
-        default=_HELD if not_replayed else _MEASURED,
-        required=True,
-        key=key,
-        label_visibility="collapsed",
+    arrivals = questions.choose_arrivals(
+        offered, questions.HELD if not_replayed else questions.MEASURED
     )
     if not_replayed:
         st.caption(escape(f"The last hours cannot be replayed: {not_replayed}."))
@@ -235,12 +190,6 @@ def _expected(view: View, group: str) -> list[tuple[float, float]]:
             columns = rows.drop_nulls("median").select("window_start", "median")
             return [(at.timestamp(), rate) for at, rate in columns.iter_rows()]
     return []
-
-
-def _moment(view: View, read_at: datetime) -> str:
-    """Return the moment that a replay ends at, or a forecast begins: now, or a time of the day."""
-    is_now = not measured_until(read_at, view)
-    return "now" if is_now else clock(read_at, view.zone, now=view.now)
 
 
 def outcome(found: WhatIf) -> str:
@@ -291,8 +240,24 @@ def _how_late(one: WhatIfOutcome) -> str:
     return f"at most {duration(one.time_lag_peak_seconds)}{deleted}"
 
 
+def off_measured(found: WhatIf, measured: Sequence[MeasuredMinute]) -> str:
+    """Say that the model's highest lag is far from the measured one; nothing where it is near.
+
+    Args:
+        found: A replay of these minutes.
+        measured: What was measured.
+    """
+    lags = [one.lag for one in measured if one.lag is not None]
+    if not lags or abs(found.now.lag_peak - max(lags)) <= _OFF * max(lags):
+        return ""
+    return (
+        f"Measured, the lag was at most {exact(round(max(lags)))}; the model, as it is, has "
+        f"{exact(round(found.now.lag_peak))}: compare its courses with each other only."
+    )
+
+
 def _show(
-    view: View, found: WhatIf, minutes: Sequence[MeasuredMinute], arrivals: str, moment: str
+    view: View, found: WhatIf, minutes: Sequence[MeasuredMinute], arrivals: str, begin: datetime
 ) -> None:
     st.markdown(escape(outcome(found)))
     if found.now.consumer_hours != found.changed.consumer_hours:
@@ -323,17 +288,16 @@ def _show(
         ):
             components.tile(label, then, delta=f"as it is: {before}")
     left, right = st.columns(2, gap="small")
-    # A replay ends at the moment of which the facts are, what is held begins there.
-    hours = [float(one) / 3600 - (found.hours if found.is_replay else 0) for one in changed.seconds]
-    x_title = f"hours {'until' if found.is_replay else 'from'} {moment}"
-    past = [(one.at - measured[-1].at) / 3600 for one in measured]
+    axis = Axis(start=begin, end=begin + timedelta(hours=found.hours), zone=view.zone)
+    times = [axis.local(begin + timedelta(seconds=float(one))) for one in changed.seconds]
+    past = [axis.local(datetime.fromtimestamp(one.at + STEP_SECONDS, UTC)) for one in measured]
     with left:
         components.chart(
             what_if_chart(
-                hours,
+                times,
                 now.lag.tolist(),
                 changed.lag.tolist(),
-                x_title=x_title,
+                axis=axis,
                 palette=view.palette,
                 measured=(past, [one.lag for one in measured]),
             ),
@@ -346,10 +310,10 @@ def _show(
     with right:
         components.chart(
             what_if_chart(
-                hours,
+                times,
                 (now.time_lag_seconds / 60).tolist(),
                 (changed.time_lag_seconds / 60).tolist(),
-                x_title=x_title,
+                axis=axis,
                 palette=view.palette,
                 measured=(
                     past,
@@ -366,13 +330,15 @@ def _show(
             alt=f"Time lag, simulated: at most {duration(changed.time_lag_peak_seconds)} with the "
             f"change, {duration(now.time_lag_peak_seconds)} as it is",
         )
+    if is_compared and (off := off_measured(found, measured)):
+        st.caption(escape(off))
     notes = [
         f"{duration(found.hours * 3600)} simulated, "
         + (
             "with what was measured to arrive"
             if found.is_replay
             else "with what is forecast to arrive"
-            if arrivals == _EXPECTED
+            if arrivals == questions.EXPECTED
             else "one draw of arrivals"
         ),
         *found.notes,

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pytest
 
+from app.style.charts.advice import what_if_chart
+from app.style.charts.base import Axis
+from app.style.theme import LIGHT
 from app.views.scaling import what_if
 from scaling.whatif.queue_model import WhatIfChange, even_inputs
 from scaling.whatif.queue_model import what_if as simulated
+from scaling.whatif.replay import MeasuredMinute
 
 
 @pytest.mark.parametrize(
@@ -57,3 +63,32 @@ def test_a_backlog_that_comes_back_is_not_said_to_be_drained() -> None:
     stays = simulated(late, WhatIfChange(), hours=1)
     assert what_if.drained(stays.now) == "3 min 20 s"
     assert "does not stay" not in what_if.outcome(stays)
+
+
+@pytest.mark.parametrize(
+    ("lag", "is_said"),
+    [
+        pytest.param(1000, False, id="as measured"),
+        pytest.param(1150, False, id="near it"),
+        pytest.param(3000, True, id="far above"),
+        pytest.param(None, False, id="not measured"),
+    ],
+)
+def test_a_model_that_is_off_what_was_measured_says_so(lag: float | None, *, is_said: bool) -> None:
+    idle = even_inputs(
+        partitions=4, arrival_per_second=0.0, consumers=2, capacity_per_second=30.0, lag=1000
+    )
+    found = simulated(idle, WhatIfChange(), hours=0.5)
+    minute = MeasuredMinute(at=0.0, arrival_per_second=0.0, lag=lag, time_lag_seconds=None)
+    said = what_if.off_measured(found, [minute])
+    assert bool(said) is is_said
+    assert not is_said or said.startswith("Measured, the lag was at most 3")
+
+
+def test_a_what_if_has_the_viewers_clock() -> None:
+    begin = datetime(2026, 11, 25, 12, tzinfo=UTC)
+    axis = Axis(start=begin, end=begin + timedelta(hours=6), zone=ZoneInfo("Europe/Berlin"))
+    times = [axis.local(begin), axis.local(axis.end)]
+    figure = what_if_chart(times, [1.0, 2.0], [1.0, 1.0], axis=axis, palette=LIGHT)
+    assert figure.layout.xaxis.type == "date"
+    assert [one.hour for one in figure.data[0].x] == [13, 19]

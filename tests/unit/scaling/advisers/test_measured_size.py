@@ -115,7 +115,7 @@ def test_the_next_peak_is_prepared_for() -> None:
         "the busiest of 2 would get 450/s (50 %), "
         "more than the 238/s allowed (95 % of the 250/s that it processes at least). Have 6 by then"
     ) in advice.reason
-    assert advice.consequence == "The group may fall behind at that peak."
+    assert advice.consequence == "The group may fall behind when that much arrives."
     figures = {one.name: one.value for one in advice.evidence}
     assert (figures[BUSIEST], figures[ALLOWED]) == pytest.approx((450.0, 0.95 * 250.0))
 
@@ -136,7 +136,8 @@ def test_the_upper_end_of_a_forecast_is_told_as_one(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("scaling.advisers.measured_size.decide", lambda *_: found)
     advice, _ = size_advice(group, DecisionHistory())
     assert advice is not None and advice.limiting_factor == "forecast"
-    assert "300/s arrive (forecast: up to 900/s): the busiest of 2 would get 450/s" in advice.reason
+    said = "300/s arrive (soon up to 900/s, by the last 15 min): the busiest of 2 would get 450/s"
+    assert said in advice.reason
 
 
 def test_what_one_consumer_may_get_is_said_where_the_mean_capacity_would_be_enough() -> None:
