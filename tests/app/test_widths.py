@@ -16,6 +16,8 @@ from tests.app.figures import ROOM, assert_fits, assert_fits_whole
 from tests.app.queues import add_rabbit
 
 Open = Callable[..., AppTest]
+SMALL_ROOM = 944
+"""Pixels that a window of 1,280 leaves to a table beside the menu."""
 
 
 @pytest.mark.parametrize(
@@ -53,6 +55,18 @@ def test_groups_fit_whole(open_page: Open, filled: Path, tmp_path: Path, objecti
     test = open_page(folder, "groups")
     assert ("objective_seconds" in test.dataframe[0].value) is objectives
     assert_fits_whole(test, "reason")
+
+
+def test_of_groups_whose_reasons_are_brief_a_small_window_lacks_the_trend_alone(
+    open_page: Open, filled: Path
+) -> None:
+    test = open_page(filled, "groups", **{"groups-search": "billing"})
+    (table,) = test.dataframe
+    shown, columns = list(table.value), json.loads(table.proto.columns)
+    assert len(table.value) >= 1
+    assert shown[-1] == "trend"
+    assert sum(columns[name]["width"] for name in shown[:-1]) <= SMALL_ROOM
+    assert ROOM - 20 <= sum(columns[name]["width"] for name in shown) <= ROOM
 
 
 def test_the_steps_of_an_incident_fit(open_page: Open, alarmed: Path) -> None:

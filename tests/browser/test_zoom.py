@@ -40,6 +40,7 @@ def test_marks_are_placed_in_the_browser_by_the_rule_of_the_server(watched: Watc
                     at=start + timedelta(minutes=seeded.uniform(-5, 65)),
                     text=f"broker {number} is {'x' * seeded.randint(1, 40)}",
                     kind=seeded.choice(["act", "fired", "main", "quiet", "quiet"]),
+                    is_own=seeded.random() < 0.1,
                 )
                 for number in range(seeded.randint(1, 20))
             )
@@ -60,10 +61,10 @@ def test_marks_are_placed_in_the_browser_by_the_rule_of_the_server(watched: Watc
             given = [sent, start.timestamp() * 1000, axis.end.timestamp() * 1000, pixels, widths]
             placed = watched.page.evaluate(
                 """([events, start, end, pixels, widths]) => placedMarks(
-                    events, {start, end, pixels, width: (text) => widths[text]},
+                    events, {start, end, pixels, width: (text) => widths[text]}, 2,
                 ).map((one) => [
                     ...[one.events, one.lines].map((all) => all.map(({x}) => x)),
-                    one.text, one.isLeft])""",
+                    one.text, one.isLeft, one.row])""",
                 given,
             )
             assert placed == [
@@ -72,6 +73,7 @@ def test_marks_are_placed_in_the_browser_by_the_rule_of_the_server(watched: Watc
                     [f"{event.at:%Y-%m-%dT%H:%M:%S.%f}" for event in one.lines],
                     one.text,
                     one.is_left,
+                    one.row,
                 ]
                 for one in marks(axis)
             ]

@@ -49,6 +49,7 @@ class ChartEvent:
     detail: str = ""  # said on hover
     # ``act`` and ``fired`` in red, others in grey; a label names them in this order.
     kind: Literal["act", "fired", "main", "quiet"] = "quiet"
+    is_own: bool = False  # of the one thing that the page is about: named before all others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,14 +26,19 @@ _SIGN_PIXELS = 12
 _FONT_PIXELS = 11
 _GAP_PIXELS = 6
 STRIP_PIXELS = 18
-"""The height of the strip."""
+"""The height of the strip, of each row of it."""
+_MOST_ROWS = 2
 _MOST_OF_PLOT = 0.4
 _LABEL_LENGTH = 40
 """A longer text is told on hover alone: cut, it would lack what it says."""
 _NEAR_PIXELS = 60
 """Marks without words that are nearer to each other are one, and say how many they are."""
-_NAMED_FIRST = ("act", "fired", "main", "quiet")
-"""What happened to a broker before what fired for it, as it explains that."""
+_NAMED_FIRST = ("own", "act", "fired", "main", "quiet")
+"""What happened to a broker before what fired for it, as it explains that; on the page of one
+thing what that itself did comes first."""
+_WORTH_A_ROW = _NAMED_FIRST.index("fired")
+"""The last of them for whose words there is a second row."""
+_QUIET = _NAMED_FIRST.index("quiet")
 _RED = ("act", "fired")
 _IS = re.compile(r"(^| )is ")
 """``broker 2 missing`` says what ``broker 2 is missing`` does."""
@@ -55,6 +60,7 @@ class Mark:
         text: The words beside the sign, where there is room for them.
         is_left: Whether they stand to the left of it.
         span: From where to where it reaches, in pixels from the axis' start.
+        row: In which row it stands; 0 is the lowest.
     """
 
     events: Sequence[ChartEvent]
@@ -63,10 +69,36 @@ class Mark:
     span: tuple[float, float]
     text: str = ""
     is_left: bool = False
+    row: int = 0
 
 
-def marks(axis: Axis) -> list[Mark]:
-    """Return the marks of the axis' events in order of time: none covers another or the edge.
+def marks(axis: Axis, *, most_rows: int = _MOST_ROWS) -> list[Mark]:
+    """Return the marks of the axis' events, row by row.
+
+    What is of the page's thing itself, or bad, and has no words in one row, has them in a second
+    one above it, where there is room.
+
+    Args:
+        axis: The axis.
+        most_rows: One: there is no second row.
+    """
+    shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
+    lowest = _in_a_row(shown, axis)
+    named = [mark.first for mark in lowest if _is_named(mark)]
+    left = [event for event in shown if _rank(event) <= _WORTH_A_ROW and event not in named]
+    above = _in_a_row(left, axis) if most_rows > 1 else []
+    if not any(map(_is_named, above)):
+        return lowest
+    lowest = _in_a_row([event for event in shown if event not in left], axis)
+    return [*lowest, *(replace(mark, row=1) for mark in above)]
+
+
+def _is_named(mark: Mark) -> bool:
+    return bool(mark.text) and mark.text == _word(mark.first)
+
+
+def _in_a_row(events: Sequence[ChartEvent], axis: Axis) -> list[Mark]:
+    """Return marks of events in order of time: none covers another or the edge.
 
     Those whose signs would cover each other are one, and so are those near each other that have no
     room for words. What is worst has words first, of these the newest, over the signs of what is
@@ -74,9 +106,8 @@ def marks(axis: Axis) -> list[Mark]:
     where they can: there they fit already when the newest mark has no room to its right, and move
     on with it.
     """
-    shown = [event for event in axis.events if axis.start <= event.at <= axis.end]
     found: list[Mark] = []
-    for event in sorted(shown, key=lambda one: one.at):
+    for event in sorted(events, key=lambda one: one.at):
         found.append(_mark([event], axis))
         while len(found) > 1 and found[-2].span[1] > found[-1].span[0]:
             last, before = found.pop(), found.pop()
@@ -136,7 +167,7 @@ def _texts(mark: Mark) -> Sequence[str]:
     """Return what a mark may be called, the longest first: all of it is told on hover."""
     text = _word(mark.first)
     of_all = (f"{len(mark.events)} changes",) if len(mark.events) > 1 else ()
-    texts = of_all if of_all and mark.first.kind == "quiet" else (text, *of_all)
+    texts = of_all if of_all and _rank(mark.first) == _QUIET else (text, *of_all)
     return [one for one in texts if len(one) <= _LABEL_LENGTH]
 
 
@@ -165,12 +196,20 @@ def _over(mark: Mark, below: Sequence[Mark]) -> Mark:
     return replace(mark, events=sorted(events, key=lambda one: one.at), lines=lines)
 
 
-def put_marks(made: Plot, axis: Axis, palette: Palette) -> None:
-    """Draw the axis' events in a strip of their own, above what is drawn over time."""
-    found = marks(axis)
+def put_marks(made: Plot, axis: Axis, palette: Palette, *, most_rows: int = _MOST_ROWS) -> None:
+    """Draw the axis' events in a strip of their own, above what is drawn over time.
+
+    Args:
+        made: The figure.
+        axis: Its time axis.
+        palette: The colours.
+        most_rows: See ``marks``.
+    """
+    found = marks(axis, most_rows=most_rows)
     if not found:
         return
-    top = 1 - min(STRIP_PIXELS / made.height, _MOST_OF_PLOT)
+    rows = 1 + max(mark.row for mark in found)
+    top = 1 - min(rows * STRIP_PIXELS / made.height, _MOST_OF_PLOT)
     made.y["domain"] = [0, top]
     for shape in made.shapes:
         if shape.get("yref") == "paper":  # no line of another strikes words through
@@ -190,6 +229,7 @@ def put_marks(made: Plot, axis: Axis, palette: Palette) -> None:
                 "hovertext": _hover(mark.events, axis),
                 "xanchor": "right" if mark.is_left else "left",
                 "xshift": near_edge if mark.is_left else -near_edge,
+                "yshift": -STRIP_PIXELS * (rows - 1 - mark.row),
                 "font": {"size": _FONT_PIXELS, "color": _colour(mark.first, palette)},
             }
         )
@@ -198,6 +238,7 @@ def put_marks(made: Plot, axis: Axis, palette: Palette) -> None:
         **made.layout.get("meta", {}),
         "marks": {
             "events": [_sent(event, axis, palette) for event in every],
+            "rows": rows,
             "note": {**note, "font": {"size": _FONT_PIXELS}},
             "line": _line(top),
         },
@@ -257,7 +298,7 @@ def _line(top: float) -> dict[str, Any]:
 
 
 def _rank(event: ChartEvent) -> int:
-    return _NAMED_FIRST.index(event.kind)
+    return _NAMED_FIRST.index("own" if event.is_own else event.kind)
 
 
 def _colour(event: ChartEvent, palette: Palette) -> str:

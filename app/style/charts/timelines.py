@@ -117,7 +117,7 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
         }
     )
     put_time_axis(made, axis)
-    put_marks(made, axis, palette)
+    put_marks(made, axis, palette, most_rows=1)
     made.notes += [
         {
             **{"x": 0, "xref": "paper", "xanchor": "left", "xshift": -room},

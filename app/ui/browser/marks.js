@@ -1,7 +1,8 @@
 // The marks of a chart for the part of its axis that is seen. The server places them for the whole
 // one: app/style/charts/marks.py has the same rule, and a test compares the two.
 const SIGN = "▼";
-const [SIGN_PIXELS, GAP_PIXELS, NEAR_PIXELS, HOVER_LINES, QUIET] = [12, 6, 60, 8, 3];
+const [SIGN_PIXELS, GAP_PIXELS, NEAR_PIXELS, ROW_PIXELS, HOVER_LINES] = [12, 6, 60, 18, 8];
+const [WORTH_A_ROW, QUIET] = [2, 4];
 
 const markOf = (events, axis) => {
   const first = events.reduce((best, one) => (one.rank < best.rank ? one : best));
@@ -61,10 +62,9 @@ const joined = (found, axis) => {
   return all;
 };
 
-// Events are in order of time; an axis has its start and end, its pixels, and how wide a text is.
-const placedMarks = (events, axis) => {
+const inARow = (events, axis) => {
   const found = [];
-  for (const event of events.filter(({ at }) => at >= axis.start && at <= axis.end)) {
+  for (const event of events) {
     found.push(markOf([event], axis));
     while (found.length > 1 && found.at(-2).to > found.at(-1).from) {
       const [before, last] = found.splice(-2);
@@ -74,10 +74,24 @@ const placedMarks = (events, axis) => {
   return named(joined(named(found, axis), axis), axis);
 };
 
+const isNamed = ({ text, first }) => text && text === first.word;
+
+// Events are in order of time; an axis has its start and end, its pixels, and how wide a text is.
+const placedMarks = (events, axis, mostRows) => {
+  const shown = events.filter(({ at }) => at >= axis.start && at <= axis.end);
+  const lowest = inARow(shown, axis);
+  const firsts = lowest.filter(isNamed).map(({ first }) => first);
+  const left = shown.filter((one) => one.rank <= WORTH_A_ROW && !firsts.includes(one));
+  const above = mostRows > 1 ? inARow(left, axis) : [];
+  const below = above.some(isNamed) ? shown.filter((one) => !left.includes(one)) : null;
+  const rows = below ? [inARow(below, axis), above] : [lowest];
+  return rows.flatMap((marks, row) => marks.map((one) => ({ ...one, row })));
+};
+
 const plain = (text) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 
-const noteOf = (mark, note) => {
+const noteOf = (mark, note, rows) => {
   const { events, first, text, isLeft, at, from, to } = mark;
   const words = isLeft ? [plain(text), SIGN] : [SIGN, plain(text)];
   const lines = events.slice(0, HOVER_LINES).map((one) => one.hover);
@@ -89,6 +103,7 @@ const noteOf = (mark, note) => {
     hovertext: lines.join("<br>"),
     xanchor: isLeft ? "right" : "left",
     xshift: isLeft ? to - at : from - at,
+    yshift: -ROW_PIXELS * (rows - 1 - mark.row),
     font: { ...note.font, color: first.colour },
   };
 };
@@ -102,13 +117,17 @@ const lineOf = ({ x, colour }, line) => ({
 
 // What a chart's annotations and shapes become where marks are placed for a part of its axis.
 const marksWithin = (chart, axis) => {
-  const { events, note, line } = chart.layout.meta.marks;
+  const { events, rows, note, line } = chart.layout.meta.marks;
   const dated = events.map((one) => ({ ...one, at: Date.parse(`${one.x}Z`) }));
-  const found = placedMarks(dated, axis);
+  // There is room for the rows that the server found.
+  const found = placedMarks(dated, axis, rows);
   const others = (all) => (all ?? []).filter((one) => one.name !== note.name);
   const lines = found.flatMap((mark) => mark.lines.map((one) => lineOf(one, line)));
   return {
-    annotations: [...others(chart.layout.annotations), ...found.map((one) => noteOf(one, note))],
+    annotations: [
+      ...others(chart.layout.annotations),
+      ...found.map((one) => noteOf(one, note, rows)),
+    ],
     shapes: [...others(chart.layout.shapes), ...lines],
   };
 };

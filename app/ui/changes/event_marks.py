@@ -13,7 +13,7 @@ from app.ui.changes.events import Event, Sort
 _LIST_PIXELS = 200
 """One kind a line, with a box to check: see ``components.css``."""
 _MAIN = (Sort.BROKERS, Sort.ALERTS)
-"""What marks name before the rest: on the page of a group or topic alerts are its own."""
+"""What marks name before the rest."""
 
 
 def choose(events: Iterable[Event]) -> tuple[ChartEvent, ...]:
@@ -40,6 +40,7 @@ def chart_events(events: Iterable[Event]) -> tuple[ChartEvent, ...]:
             text=one.what,
             detail=one.detail,
             kind=_kind(one),
+            is_own=one.is_own,
         )
         for one in events
     )

@@ -65,6 +65,7 @@ class Event:
         many: What a list says of several that happen together, behind their number; empty: each
             has a line of its own.
         name: What it happened to, as such a line names it.
+        is_own: It is of the one thing that a page is about.
     """
 
     at: datetime
@@ -74,6 +75,7 @@ class Event:
     is_loss: bool = False
     many: str = ""
     name: str = ""
+    is_own: bool = False
 
 
 _SORTS: dict[str, Sort] = {
@@ -262,8 +264,9 @@ def _members(before: int | None, after: int | None) -> str:
 def of_alerts(alerts: Iterable[Alert], name: str) -> list[Event]:
     """Return when alerts about something began, by what they fired for.
 
-    The name of the thing is left out of their words. What may have begun before it was watched is
-    no event of the moment at which watching began.
+    The name of the one thing that a page is about is left out of their words; empty: there is
+    none. What may have begun before it was watched is no event of the moment at which watching
+    began.
     """
     return [
         Event(
@@ -272,6 +275,7 @@ def of_alerts(alerts: Iterable[Alert], name: str) -> list[Event]:
             what=one.what.removeprefix(name).strip(),
             detail=one.rule,
             is_loss=one.severity is AlertSeverity.CRITICAL,
+            is_own=bool(name),
         )
         for one in map(as_it_was, alerts)
         if not one.began_before

@@ -1,5 +1,7 @@
 """Who is late?"""
 
+from dataclasses import replace
+
 import polars as pl
 import streamlit as st
 
@@ -16,6 +18,8 @@ from app.ui.tables import Column
 from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
 
 SHOWN = 200
+TREND, MOST_OF_TREND = 46, 140
+"""Pixels of the trend at least, and how many more it has where reasons are brief."""
 
 view = current()
 with components.required("What the groups do now is not known"):
@@ -165,7 +169,6 @@ decides = {
 figures = {
     "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=66),
     "consumption_per_second": Column("consumed", "rate", help=group_list.WINDOW, width=72),
-    "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=46),
     **(
         {
             "known_of": Column(
@@ -179,14 +182,18 @@ figures = {
         if rows["known_of"].count()
         else {}
     ),
+    "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=TREND),
 }
-# All of it has room in a window of 1,440 pixels; who is late, how late, why and what next also in
-# one of 1,280, where a table has 860.
+# All of it has room in a window of 1,440 pixels; all but the trend, which takes what is left, also
+# in one of 1,280, where reasons are as brief as most.
 left = room_left(column.width for column in (decides | figures).values())
 advice_width = line_width(shown["advice"], least=96, most=left * 2 // 5)
+left -= advice_width
+why_width = max(left - MOST_OF_TREND, line_width(shown["reason"], least=160, most=left))
+figures["trend"] = replace(figures["trend"], width=TREND + left - why_width)
 columns = {
     **decides,
-    "reason": Column("why", width=left - advice_width),
+    "reason": Column("why", width=why_width),
     "advice": Column(
         "advice",
         unknown=tables.DASH,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import starmap
@@ -11,11 +11,13 @@ import polars as pl
 
 from alerting.checks.loss_deadline import deleted_within_objective
 from alerting.checks.retention_deadline import Retention
+from alerting.status.descriptions import MISSES_OBJECTIVE
 from app.data.history import TIME, History
 from app.style.format import UNKNOWN, duration, exact, listing, utc
 from app.ui import lag_levels
 from app.ui.incidents import Incident
 from app.ui.lag_levels import Level
+from app.views.incident.steps import Step
 
 DRAWN = 5
 _NAMED = 10
@@ -144,6 +146,34 @@ def held_against(
         lag_levels.shared(starmap(lag_levels.levels, of_groups)),
         deleted_within_objective(*alone) if alone else "",
     )
+
+
+def missed(
+    found: Courses, told: Collection[str], objective_of: Callable[[str], float]
+) -> list[Step]:
+    """Return when groups missed their objectives, of which no alert told.
+
+    Args:
+        found: The courses.
+        told: What the alerts of the incident say.
+        objective_of: Returns the objective of a group, in seconds.
+    """
+    if not found.is_time:
+        return []
+    step, steps = timedelta(seconds=found.step_seconds), []
+    for place, name in enumerate(found.names):
+        objective = objective_of(name)
+        known = found.frame.select(TIME, pl.col(str(place)).alias("value")).drop_nulls()
+        late = known.filter(pl.col("value") > objective)
+        if late.is_empty() or f"{name} {MISSES_OBJECTIVE}" in told:
+            continue
+        first, last, highest = late[TIME][0], late[TIME][-1], max(late["value"].to_list())
+        goes_on = last == known[TIME][-1]
+        lasted = "" if goes_on else f" for about {duration((last + step - first).total_seconds())}"
+        what = f"{name} {MISSES_OBJECTIVE if goes_on else 'missed its objective'}"
+        said = f"later than {duration(objective)}{lasted}, at most {duration(highest)}"
+        steps.append(Step(at=first + step, kind="symptom", what=what, detail=said))
+    return steps
 
 
 def figures(found: Courses, began: datetime) -> list[tuple[str, str, str, str, str]]:

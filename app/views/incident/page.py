@@ -193,6 +193,9 @@ with components.guarded():
         history = of_samples or history_queries.group_history(chosen, groups)
         late = lag.courses(history, groups)
 if late is not None:
+    of_alerts = {one.what for one in incident.alerts}
+    missed = lag.missed(late, of_alerts, view.settings.scaling.objective_seconds)
+    found = steps.in_order([*found, *missed])
     of = f" of {escape(late.names[0])}" if len(late.names) == 1 else ""
     with components.section(
         ("Time lag" if late.is_time else "Lag") + of,

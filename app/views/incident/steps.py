@@ -83,6 +83,11 @@ def of_incident(
     for alike in symptoms_together(incident):
         found += _of_symptoms(alike, _cause_of(alike[0], incident))
     found += [_of_change(one) for one in changes if one not in told]
+    return in_order(found)
+
+
+def in_order(found: Iterable[Step]) -> list[Step]:
+    """Return steps in order of time; of one moment, a cause comes first."""
     return sorted(found, key=_in_order)
 
 

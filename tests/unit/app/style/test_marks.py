@@ -24,7 +24,7 @@ def event(minute: float, text: str = "e", *, is_act: bool = False, detail: str =
 
 
 def marked(axis: Axis, *events: ChartEvent) -> list[Mark]:
-    return marks(replace(axis, events=events))
+    return marks(replace(axis, events=events), most_rows=1)
 
 
 def said(found: Sequence[Mark]) -> list[str]:
@@ -85,6 +85,41 @@ def test_a_broker_is_named_before_what_fired_for_it() -> None:
     fired = ChartEvent(at=START + timedelta(minutes=29), text="orders is stopped", kind="fired")
     (one,) = marked(AXIS, fired, event(29.5, "broker 2 is missing", is_act=True))
     assert one.text == "broker 2 missing"
+
+
+def test_what_the_page_is_about_is_named_first_and_two_rows_hold_more_words() -> None:
+    """Given a group's alert beside its broker's loss, then the group's comes first, both stand."""
+    lost = event(29.5, "broker 2 is missing", is_act=True)
+    own = ChartEvent(at=START + timedelta(minutes=30), text="falls behind", is_own=True)
+    (one,) = marked(AXIS, lost, own)
+    assert one.text == "falls behind"
+    axis = replace(AXIS, events=(event(25, "rebalance"), lost, own))
+    assert [(one.text, one.row) for one in marks(axis)] == [
+        *(("rebalance", 0), ("falls behind", 0), ("broker 2 missing", 1))
+    ]
+    made = plot(DARK, height=120)
+    put_marks(made, axis, DARK)
+    assert made.y["domain"][1] == pytest.approx(1 - 2 * 18 / 120)
+    assert [note["yshift"] for note in made.notes] == [-18, -18, 0]
+
+
+@pytest.mark.parametrize(
+    ("second", "rows"),
+    [
+        pytest.param(event(50, "broker 2 is missing", is_act=True), 1, id="one has room for both"),
+        pytest.param(event(30.1, "rebalance"), 1, id="what is of no weight"),
+        pytest.param(event(30.1, "x" * 41, is_act=True), 1, id="words that no row has room for"),
+        pytest.param(event(30.1, "broker 2 is missing", is_act=True), 2, id="two faults"),
+    ],
+)
+def test_a_second_row_is_there_for_words_that_one_has_no_room_for(
+    second: ChartEvent, rows: int
+) -> None:
+    axis = replace(AXIS, events=(event(30, "stopped", is_act=True), second))
+    assert {mark.row for mark in marks(axis)} == set(range(rows))
+    made = plot(DARK, height=120)
+    put_marks(made, axis, DARK)
+    assert made.layout["meta"]["marks"]["rows"] == rows
 
 
 def test_words_stay_on_their_side_while_the_axis_moves_on() -> None:

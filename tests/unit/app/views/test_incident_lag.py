@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import polars as pl
 
+from app.style.format import duration
 from app.ui.incidents import Incident
-from app.views.incident.lag import DRAWN, courses, figures, groups_of
+from app.views.incident.lag import DRAWN, courses, figures, groups_of, missed
 from tests.unit.app.views.made_incident import (
     CAUSE,
     at,
@@ -63,3 +64,18 @@ def test_messages_are_drawn_where_the_time_lag_of_a_group_is_not_known() -> None
         ("unknown", "7 messages"),
     ]
     assert courses(late_rows(), ["a"]).names == []
+
+
+def test_a_missed_objective_of_which_no_alert_told_is_a_line_of_the_course() -> None:
+    rows = late_rows(a=([1.0, 400.0, 430.0, 2.0], [1] * 4), b=([1.0, 9.0, 9.0, 400.0], [1] * 4))
+    found = courses(rows, ["a", "b"])
+    step = found.frame["time"][1] - found.frame["time"][0]
+    ended, goes_on = missed(found, (), lambda name: 300.0)
+    assert (ended.what, ended.kind) == ("a missed its objective", "symptom")
+    about = duration(2 * step.total_seconds())
+    assert ended.detail == f"later than 5 min for about {about}, at most 7 min 10 s"
+    assert ended.at == found.frame["time"][2], "at the end of the step: it was so by then"
+    assert goes_on.what == "b misses its objective"
+    assert goes_on.detail == "later than 5 min, at most 6 min 40 s"
+    assert missed(found, ["b misses its objective"], lambda name: 300.0) == [ended]
+    assert missed(found, (), lambda name: 900.0) == []
