@@ -14,9 +14,14 @@ def test_rules_are_listed_and_one_is_tried(open_page: Open, alarmed: Path) -> No
     test = open_page(alarmed, "rules", rule="BrokerMissing")
     calm(test)
     assert test.title[0].value.endswith("rules")
-    assert "Rules are evaluated about every " in texts(test)
+    assert "Evaluated about every " in texts(test)
     rows = test.dataframe[0].value.set_index("rule")
     assert rows.loc["BrokerMissing", "firing"] == 1
+    assert "overrides" not in rows, "none has any"
+    (folded,) = (one.label for one in test.expander if "never seen here" in one.label)
+    others = test.dataframe[1].value["rule"].to_list()
+    assert "QueueBacklog" in others and "QueueBacklog" not in rows.index
+    assert folded.startswith(f"{len(others)} rules of")
     assert rows.loc["TimeLagHigh", "condition"].endswith(": where an objective is set")
     test.toggle(key="try").set_value(True).run()
     calm(test)

@@ -1,5 +1,6 @@
 """What is an alert, and what would this rule have done?"""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -20,10 +21,24 @@ from app.ui import alert_list, components, tables
 from app.ui.tables import Column
 from app.views.rules import view_model
 from lake.errors import LakeError
+from lake.schemas.model import Table
 
 LENGTHS = {"15 minutes": 900.0, "1 hour": 3600.0, "3 hours": 10_800.0}
 # How often a rule is evaluated over the tried time, about.
 EVALUATIONS = 60
+COLUMNS = {
+    "rule": Column("rule", width=190),
+    "severity": Column(
+        "severity",
+        "status",
+        badge_styles=list(alert_list.SEVERITY_BADGE_STYLES.values()),
+        width=100,
+    ),
+    "condition": Column("true when", width=520),
+    "for_seconds": Column("for", "duration", help="How long it must be seen to be true."),
+    "keep_seconds": Column("keeps firing", "duration", help="How long it must be untrue."),
+    "firing": Column("firing", "count"),
+}
 
 
 @st.cache_data(ttl=600, max_entries=16, show_spinner="Trying the rule over the history")
@@ -56,30 +71,39 @@ except AlertingError as error:
 path = view.settings.alerting.rules
 source = f"The default ones, changed by {path.name}." if path else "The default ones, unchanged."
 components.headline(count(len(rules.rules), "rule"), escape(source))
-st.caption(escape(view_model.when_alerts_fire(view.evaluated_every_seconds)))
+sentence, more = view_model.when_alerts_fire(view.evaluated_every_seconds)
+st.caption(escape(sentence), help=more)
 components.show_left_out(problems)
-tables.show(
-    view_model.rule_rows(rules.rules, firing),
-    {
-        "rule": Column("rule", width=190),
-        "severity": Column(
-            "severity",
-            "status",
-            badge_styles=list(alert_list.SEVERITY_BADGE_STYLES.values()),
-            width=100,
-        ),
-        "condition": Column("true when", width=460),
-        "for_seconds": Column("for", "duration", help="How long it must be seen to be true."),
-        "keep_seconds": Column("keeps firing", "duration", help="How long it must be untrue."),
-        "firing": Column("firing", "count"),
-        "overrides": Column("overrides", "count"),
-    },
-    view=view,
-    key="rules",
-    alt="Rules with severity, condition and duration",
-    noun="rules",
-)
 
+
+def is_there(table: Table) -> bool:
+    """Return whether a table was ever written; one that cannot be read was."""
+    try:
+        return view.lake.exists(table)
+    except LakeError:
+        return True
+
+
+def show(some: Sequence[Rule], key: str) -> None:
+    """Draw rules, those that fire first."""
+    rows = view_model.rule_rows(some, firing)
+    # Most installations have none.
+    overrides = {"overrides": Column("overrides", "count")} if rows["overrides"].sum() else {}
+    tables.show(
+        rows,
+        {**COLUMNS, **overrides},
+        view=view,
+        key=key,
+        alt="Rules with severity, condition and duration",
+        noun="rules",
+    )
+
+
+here, others = view_model.parted_by_kind(rules.rules, is_there)
+show(here, "rules")
+if others:
+    with st.expander(f"{count(len(others), 'rule')} of what was never seen here"):
+        show(others, "rules-of-others")
 with components.section(
     "Try a rule",
     help_text="Evaluated alone over the lake's history: nothing is held back, nobody is notified.",

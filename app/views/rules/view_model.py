@@ -12,21 +12,42 @@ from alerting.rules.lifecycle import Alert
 from alerting.rules.model import Rule
 from app.style.format import duration, exact, share
 from app.ui import alert_list
+from lake.schemas.model import Table
 
 
-def when_alerts_fire(evaluated_every_seconds: float) -> str:
-    """Say what a reader can rely on of the time that a rule must be true for.
+def when_alerts_fire(evaluated_every_seconds: float) -> tuple[str, str]:
+    """Say when an alert fires, and what a reader can rely on of that.
 
     Args:
         evaluated_every_seconds: How often rules are evaluated.
     """
     return (
-        f"Rules are evaluated about every {duration(evaluated_every_seconds)}. An alert fires at "
-        "the first evaluation by which its rule was seen to be true for the time in the column "
-        "“for”: never earlier, and later by as long as nobody had seen it. The status of a group "
-        "waits by itself until it is sure: that a group falls behind is true only once it lasts "
-        "and no passing peak explains it."
+        f"Evaluated about every {duration(evaluated_every_seconds)}: an alert fires once its rule "
+        "was true for the time in “for”.",
+        "Never earlier, and later by as long as nobody had seen it. The status of a group waits by "
+        "itself until it is sure: that a group falls behind is true only once it lasts and no "
+        "passing peak explains it.",
     )
+
+
+def parted_by_kind(
+    rules: Sequence[Rule], is_there: Callable[[Table], bool]
+) -> tuple[list[Rule], list[Rule]]:
+    """Return the rules that may fire here, and those of kinds of things that were never seen.
+
+    Args:
+        rules: The rules.
+        is_there: Whether a table of samples was ever written.
+    """
+    here: list[Rule] = []
+    others: list[Rule] = []
+    known: dict[str, bool] = {}
+    for rule in rules:
+        table = CHECKS[rule.check].sources[0]
+        if table.name not in known:
+            known[table.name] = is_there(table)
+        (here if known[table.name] else others).append(rule)
+    return here, others
 
 
 def rule_rows(rules: Sequence[Rule], firing: Sequence[Alert]) -> pl.DataFrame:
