@@ -150,7 +150,7 @@ decides = {
         width=line_width(
             # Of another day it has the date.
             [f"≤ {clock(at, view.zone, now=view.now)}" for at in shown["since"].drop_nulls()],
-            least=66,
+            least=58,
             most=106,
         ),
         at_least="since_at_least",
@@ -167,7 +167,7 @@ decides = {
     ),
 }
 figures = {
-    "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=66),
+    "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=64),
     "consumption_per_second": Column("consumed", "rate", help=group_list.WINDOW, width=72),
     **(
         {
