@@ -79,7 +79,7 @@ def test_the_steps_of_an_incident_fit(open_page: Open, alarmed: Path) -> None:
 
 def test_connectors_and_queues_fit(open_page: Open, filled: Path, tmp_path: Path) -> None:
     connect = open_page(add_connect(filled, tmp_path / "connect", NOW), "connect")
-    assert_fits(connect, "running", "task")
-    assert_fits_whole(connect, "task")
+    assert_fits(connect, "topic_names")
+    assert_fits_whole(connect, "topic_names")
     queues = open_page(add_rabbit(filled, tmp_path / "rabbit", NOW), "queues")
     assert_fits(queues, "oldest_seconds")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 import polars as pl
@@ -17,6 +17,7 @@ from app.ui import components
 from app.ui.advice import advice_history
 from app.ui.changes import events, relevant
 from app.ui.changes.events import Event
+from app.ui.changes.readers import of_readers
 from lake.schemas.current import RECENT_CHANGES
 from scaling.advice.follow_up import Followed
 from scaling.advice.model import Subject
@@ -35,7 +36,7 @@ def of_cluster(view: View) -> list[Event]:
 
 def of_overview(view: View) -> list[Event]:
     """Return the same, and the groups that stopped or fell behind by themselves."""
-    return [*of_cluster(view), *events.of_late_groups(_fired(view))]
+    return [*of_cluster(view), *events.of_late_groups(fired(view))]
 
 
 def of_group(
@@ -49,6 +50,16 @@ def of_group(
         *_alerts(view, "group", group),
         *_advice(view, Subject.GROUP, group),
     ]
+
+
+def of_dead_letters(view: View, readers: Collection[str]) -> list[Event]:
+    """Return what happened to the cluster, and when the readers of an origin stopped and returned.
+
+    Args:
+        view: The frame of the page.
+        readers: The groups that read the topic which dead letters come from.
+    """
+    return [*of_cluster(view), *of_readers(fired(view), readers)]
 
 
 def of_topic(view: View, topic: str) -> list[Event]:
@@ -121,11 +132,12 @@ def _brokers(view: View) -> list[Event]:
 
 
 def _alerts(view: View, kind: str, name: str) -> list[Event]:
-    of_thing = [one for one in _fired(view) if one.labels.get(kind) == name]
+    of_thing = [one for one in fired(view) if one.labels.get(kind) == name]
     return events.of_alerts(of_thing, name)
 
 
-def _fired(view: View) -> list[Alert]:
+def fired(view: View) -> list[Alert]:
+    """Return the alerts of the chosen time that fired; none where they cannot be read."""
     try:
         found = alert_history.overlapping(view, view.range) or ()
     except AlertingError:

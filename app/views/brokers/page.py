@@ -8,14 +8,16 @@ import streamlit as st
 from app.data import history_queries, present, queries, sampled
 from app.data.context import current
 from app.style.charts.heatmaps import stacked_bars
-from app.style.format import clock, escape, exact, share, size
+from app.style.format import clock, escape, exact, share
 from app.ui import brokers_up, components, partition_risk, routes, tables, topic_list
 from app.ui.changes import change_list, event_marks, events, page_events
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
-from app.views.brokers import leadership, metrics, view_model
+from app.views.brokers import card, leadership, led, metrics, view_model
 from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK, TOPIC_STATUS
+from lake.schemas.tables import CLUSTER_SETTINGS
 
+SAME_SETTINGS = "All brokers that could be asked have the same settings."
 LISTED = 500
 BACK = timedelta(days=1)
 """How far back it is looked up since when a broker is back."""
@@ -34,30 +36,25 @@ said = view_model.sentence(cluster, brokers, up, leadership=clauses)
 components.headline(*map(escape, said))
 components.say_what_is_of_now(view)
 
+led_by: dict[int, float | None] = {}
+with components.guarded():
+    led_by = led.per_second(view)
 with components.guarded():
     if brokers.is_empty():
         components.nothing("No poll has read the brokers yet; Monitoring health shows why.")
     else:
         shown = brokers.head(24)
-        with st.grid(view_model.cards_abreast(shown.height), min_column_width=220, gap="small"):
+        with st.grid(card.cards_abreast(shown.height), min_column_width=220, gap="small"):
             for row in shown.iter_rows(named=True):
                 with st.container(border=True, height="stretch", gap="xsmall"):
                     with st.container(horizontal=True, horizontal_alignment="distribute"):
                         st.markdown(f"**{row['name']}**", width="content")
-                        components.badge(view_model.badge_style(row))
-                    lines = []
-                    if row["is_controller"]:
-                        lines.append("controller")
-                    lines.append(view_model.holds(row))
-                    disk = size(row["log_bytes"])
-                    if row["disk_free_bytes"] is not None:
-                        disk += f", {size(row['disk_free_bytes'])} free"
-                    lines.append(f"logs {disk}")
-                    where = escape(f"{row['host'] or 'host unknown'}:{row['port'] or '?'}")
-                    lines.append(f"{where}, rack {escape(row['rack'] or 'not set')}")
-                    lines += [escape(fact) for fact in view_model.facts(row, view.now)]
-                    st.caption("  \n".join(lines))
-                    if (full := view_model.disk_full(row)) is not None:
+                        with st.container(horizontal=True, width="content", gap="xsmall"):
+                            if row["is_controller"]:
+                                components.badge(view_model.CONTROLLER)
+                            components.badge(view_model.badge_style(row))
+                    st.html(card.html(card.rows(row, led_by.get(row["broker_id"]), view.now)))
+                    if (full := card.disk_full(row)) is not None:
                         st.progress(full, text=f":small[disk {share(full)} full]")
                     if row["is_alive"] is False:
                         if row["missing_since"] is not None:
@@ -79,6 +76,10 @@ all_in_sync = (
     and view.until >= view.now
 )
 none_was_at_risk = False
+settings = CLUSTER_SETTINGS.empty
+with components.guarded():
+    settings = queries.cluster_settings(view)
+same_settings = view_model.have_same_settings(settings)
 controls = components.heading("Partitions at risk", help_text=partition_risk.HELP)
 with components.guarded():
     history = sampled.at_risk(view) or history_queries.cluster_history(view)
@@ -86,8 +87,9 @@ with components.guarded():
     if partition_risk.nothing_at_risk(history.frame, present_too):
         none_was_at_risk = True
         all_now = f": all {exact(partitions[0])} are in sync" if all_in_sync else ""
+        same = f" {SAME_SETTINGS}" if same_settings else ""
         components.nothing(
-            f"No partition was at risk {view.period}{all_now}.", icon=":material/check:"
+            f"No partition was at risk {view.period}{all_now}.{same}", icon=":material/check:"
         )
     else:
         with controls:
@@ -310,7 +312,6 @@ with components.section(
     help_text="What administrators have set, read every five minutes.",
     is_folded=view.is_phone,
 ):
-    settings = queries.cluster_settings(view)
     if settings.is_empty():
         components.nothing("Nothing was read yet, or it is switched off.")
     else:
@@ -337,10 +338,8 @@ with components.section(
             if reason:
                 st.caption(f":violet[Settings of brokers: {escape(reason)}]")
             elif drift.is_empty():
-                components.nothing(
-                    "All brokers that could be asked have the same settings.",
-                    icon=":material/check:",
-                )
+                if not none_was_at_risk:  # where nothing was, the line above has said so
+                    st.caption(SAME_SETTINGS)
             else:
                 tables.show(
                     drift,

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import polars as pl
 
 from alerting.inputs.broker_loss import one_more_loss
-from alerting.status.phrases import time_left
 from app.style import theme
-from app.style.format import count, duration, exact, thin, with_lengths
+from app.style.format import count, exact, thin, with_lengths
 from app.style.theme import BadgeStyle
 from app.ui.brokers_up import IS_SILENT, BrokersUp
 from app.ui.tables import DASH
@@ -30,6 +28,13 @@ MISSING = BadgeStyle(
     icon=":material/cloud_off:",
     colour="red",
     meaning="The broker does not answer.",
+)
+CONTROLLER = BadgeStyle(
+    word="controller",
+    symbol="◆",
+    icon=":material/star:",
+    colour="gray",
+    meaning="It leads the cluster's metadata.",
 )
 UNSURE = theme.UNSURE
 
@@ -266,56 +271,6 @@ def preferred_share(cluster: pl.DataFrame) -> str:
     return f"{exact(led)} of {count(partitions, 'partition')} led by their preferred replica."
 
 
-def holds(broker: dict[str, Any]) -> str:
-    """Return what a broker leads and holds; the replicas of a missing one serve nobody."""
-    leaders, replicas = exact(broker["leaders"]), exact(broker["replicas"])
-    if broker["is_alive"] is False:
-        return f"{leaders} leaders; its {replicas} replicas are out of reach"
-    return f"{leaders} leaders, {replicas} replicas"
-
-
-def disk_full(broker: dict[str, Any]) -> float | None:
-    """Return how full the disks of a broker are, as a ratio; None: it does not tell."""
-    total, free = broker["disk_total_bytes"], broker["disk_free_bytes"]
-    return min(max(1.0 - free / total, 0.0), 1.0) if total and free is not None else None
-
-
-_MOST_ABREAST = 4
-
-
-def cards_abreast(number: int) -> int:
-    """Return how many cards stand in a row, so that rows are as full as they can be.
-
-    Args:
-        number: How many cards there are.
-    """
-    if number <= _MOST_ABREAST:
-        return max(1, number)
-    return min((_MOST_ABREAST, _MOST_ABREAST - 1), key=lambda abreast: -number % abreast)
-
-
-def facts(broker: dict[str, Any], now: datetime) -> list[str]:
-    """Return what is worth a line on a broker's card, beside what it holds."""
-    lines = []
-    if broker["version"]:
-        lines.append(f"Kafka {broker['version']}")
-    if broker["registration"] in ("fenced", "none"):
-        lines.append(
-            "registered, but fenced: down, or not ready yet"
-            if broker["registration"] == "fenced"
-            else "not registered: it was taken out of the cluster"
-        )
-    if broker["throttled_seconds"]:
-        lines.append(f"made the collector wait {duration(broker['throttled_seconds'])}: a quota")
-    expires_at = broker["certificate_expires_at"]
-    if expires_at is not None:
-        left = (expires_at - now).total_seconds()
-        lines.append(
-            f"certificate expires {time_left(left)}" if left > 0 else "certificate has expired"
-        )
-    return lines
-
-
 def features(settings: pl.DataFrame) -> pl.DataFrame:
     """Return the cluster's features: their level, and the one that all brokers support."""
     rows = []
@@ -353,6 +308,13 @@ def drift(settings: pl.DataFrame) -> pl.DataFrame:
         if len(values) > 1
     ]
     return pl.DataFrame(rows, schema={"setting": pl.String, "values": pl.String})
+
+
+def have_same_settings(settings: pl.DataFrame) -> bool:
+    """Return whether settings of brokers were read, and none differs between them."""
+    kind = "broker configuration"
+    is_read = kind in settings["kind"] and unknown(settings, kind) is None
+    return is_read and drift(settings).is_empty()
 
 
 def _told(name: str, value: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -24,7 +24,7 @@ Key = tuple[str, str]
 """The Connect cluster and the connector."""
 
 
-def connectors_of(one: Incident, workers: Collection[str | None]) -> list[Key]:
+def connectors_of(one: Incident, workers: Container[str]) -> list[Key]:
     """Return the connectors that an incident is about, of some Connect clusters."""
     every = [alert.labels for alert in (one.cause, *one.symptoms)]
     found = [

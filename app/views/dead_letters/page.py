@@ -15,11 +15,12 @@ from app.ui import (
     tables,
 )
 from app.ui.changes import event_marks, page_events
+from app.ui.changes.readers import last_return
 from app.ui.dead_letter_sources import Source
 from app.ui.frame import status_bar
 from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
-from app.views.dead_letters import headline, view_model
+from app.views.dead_letters import backlog, headline, view_model
 from lake.schemas.current import READERS
 from lake.schemas.tables import DEAD_LETTERS, PARTITIONS
 
@@ -143,6 +144,10 @@ st.header(escape(row["name"]), anchor=False)
 st.markdown(escape(thin(view_model.what_to_do(row))))
 if row["name"] in sources:
     st.markdown(escape(thin(sources[row["name"]].said)))
+of_origin = backlog.readers_of(row, readers)
+back = last_return(page_events.fired(view), of_origin)
+if said := backlog.of_backlog(back, view.now, view.zone):
+    st.markdown(escape(said))
 with st.grid(6, min_column_width=124, gap="small"):
     components.tile(
         "Unprocessed",
@@ -192,7 +197,7 @@ left, right = st.columns([3, 2], gap="medium")
 with components.guarded():
     history = history_queries.dead_letter_history(view).of("name", row["name"])
     with left, components.heading("Arriving", unit="messages a minute"):
-        marks = event_marks.choose(page_events.of_cluster(view))
+        marks = event_marks.choose(page_events.of_dead_letters(view, of_origin))
     axis = page_axis(view, history, marks, part=0.6)
     with left, components.guarded():
         components.chart(

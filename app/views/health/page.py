@@ -1,6 +1,7 @@
 """Can I believe these pages?"""
 
 import sys
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
 import polars as pl
@@ -14,7 +15,7 @@ from app.data.lake_tables import TABLE_BADGE_STYLES
 from app.style.charts.base import plot_height
 from app.style.charts.lines import Line, columns_chart, duration_unit, series_chart
 from app.style.format import clock, count, escape, listing, size
-from app.ui import components, tables
+from app.ui import common_values, components, tables
 from app.ui.tables import DASH, Column
 from app.ui.time_axis import axis_from
 from app.views.health import jobs as background_jobs
@@ -34,7 +35,32 @@ SAID = Column(
     width="large",
 )
 
+
+def show_told_apart(
+    rows: pl.DataFrame,
+    columns: Mapping[str, Column],
+    *,
+    always: Sequence[str],
+    key: str,
+    alt: str,
+    noun: str,
+    file_only: Mapping[str, Column] | None = None,
+) -> None:
+    """Show a table without the columns that are empty or the same for all: the file has these."""
+    kept, same = common_values.told_apart(rows, columns, always)
+    tables.show(
+        rows,
+        kept,
+        view=view,
+        key=key,
+        alt=alt,
+        noun=noun,
+        in_file={**same, **(file_only or {})},
+    )
+
+
 view = current()
+lake = queries.lake_state(view)
 late = late_history.late_by(view)
 collections: pl.DataFrame | None = None
 try:
@@ -65,9 +91,12 @@ elif collections is not None:
         at="observed_at",
     )
     is_whole = set(shown["state"]) <= {"ok", "over"}
+    with st.grid(5, min_column_width=124, gap="small"):
+        for tile in view_model.tiles(shown, view.now, view.interval_seconds, late, lake):
+            components.tile(tile.label, tile.value, delta=escape(tile.clause), colour=tile.colour)
     sections_title = f"{count(shown.height, 'section')}, all collected"
     with st.expander(sections_title) if is_whole else st.container():
-        tables.show(
+        show_told_apart(
             shown,
             {
                 "section": Column("section", width=190),
@@ -86,7 +115,7 @@ elif collections is not None:
                 "said": SAID,
                 "skips": Column("skipped, 24 h", "count"),
             },
-            view=view,
+            always=("section", "label", "age_seconds", "duration_seconds", "rows"),
             key="health-sections",
             alt="Sections of the collectors with state, age, duration and error",
             noun="sections",
@@ -102,7 +131,7 @@ elif collections is not None:
         if before:
             when = clock(before[0]["last_at"], view.zone, now=view.now)
             text += f" Until {when} {escape(before[0]['collector'])} did."
-        st.markdown(text)
+        st.caption(text)
     wrong = shown.filter(pl.col("error").is_not_null(), pl.col("state") != "over")
     for row in wrong.iter_rows(named=True):
         st.markdown(
@@ -178,9 +207,7 @@ if problems:
     with components.section("Alerting"):
         components.show_left_out(problems)
 elif view.viewer.sees_all:  # others are not shown all of it
-    components.nothing(
-        "Alerting reads all rules, silences and stored alerts.", icon=":material/check:"
-    )
+    st.caption("Alerting reads all rules, silences and stored alerts.")
 
 with components.section(
     "History", help_text="The background jobs that turn samples into minutes, hours and days."
@@ -201,7 +228,7 @@ with components.section(
             icon=":material/hourglass:",
         )
     else:
-        tables.show(
+        show_told_apart(
             view_model.with_last_failure(
                 background_jobs.job_rows(jobs, late, view.now), jobs, by="job", at="started_at"
             ),
@@ -241,17 +268,16 @@ with components.section(
                 "failed_at": FAILED_AT,
                 "said": SAID,
             },
-            view=view,
+            always=("does", "label", "started_at", "took_seconds", "delay_seconds"),
             key="health-jobs",
             alt="Background jobs with state, last run and delay",
             noun="jobs",
-            in_file={"job": Column("name")},
+            file_only={"job": Column("name")},
         )
 
 with components.section(
     "The lake", help_text="Files and bytes of the newest version of each table."
 ):
-    lake = queries.lake_state(view)
     is_readable = lake["error"].null_count() == lake.height
     lake_title = f"{count(lake.height, 'table')}, {size(float(lake['size_bytes'].sum()))}"
     with st.expander(lake_title) if is_readable else st.container():

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
+from typing import Literal
 
 import polars as pl
 
 from alerting.inputs.facts import is_missing
 from app.data.history import TIME
 from app.style import theme
-from app.style.format import UNKNOWN, age, clock, count, duration, listing
-from app.style.theme import BadgeStyle
+from app.style.format import UNKNOWN, age, clock, count, duration, exact, listing, size
+from app.style.theme import Badge, BadgeStyle
 from lake.schemas.tables import LOG_DIRECTORIES
 
 BADGE_STYLES: dict[str, BadgeStyle] = {
@@ -129,7 +131,7 @@ def sentence(
     when = age((now - newest).total_seconds()) if isinstance(newest, datetime) else UNKNOWN
     if bad.is_empty():
         is_late = "" if late is None else f", history is {duration(late.total_seconds())} behind"
-        return f"Everything is collected{is_late}", f"The newest poll was {when}."
+        return f"Everything is collected{is_late}", ""  # the tiles say when
     names = listing([name.replace("_", " ") for name in bad["section"].to_list()])
     if bad.height == going_on.height and set(bad["state"].to_list()) == {"late"}:
         return "Nothing is being collected", f"The newest poll was {when}: do the collectors run?"
@@ -139,6 +141,73 @@ def sentence(
     of_all = f"{bad.height} of {count(rows.height, 'section')}"
     said = ". ".join(filter(None, (names, disks)))
     return f"{of_all} not collected in full", f"{said}. The newest poll was {when}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """A figure of how collecting goes."""
+
+    label: str
+    value: str
+    clause: str
+    colour: Badge | Literal["off"] = "off"
+
+
+def tiles(
+    rows: pl.DataFrame,
+    now: datetime,
+    interval_seconds: float,
+    late: timedelta | None,
+    lake: pl.DataFrame,
+) -> list[Tile]:
+    """Return the figures that the page begins with.
+
+    Args:
+        rows: Rows of ``table_rows``.
+        now: The present.
+        interval_seconds: The cadence of polls.
+        late: How late history is.
+        lake: Rows of ``lake_rows``.
+    """
+    newest = rows["observed_at"].max()
+    seconds = (now - newest).total_seconds() if isinstance(newest, datetime) else None
+    slow = seconds is not None and seconds > _LATE_POLLS * interval_seconds
+    going_on = rows.filter(pl.col("state") != "over")
+    bad = going_on.filter(pl.col("state") != "ok").height
+    longest = going_on.drop_nulls("duration_seconds").sort("duration_seconds").tail(1)
+    takes = longest["duration_seconds"][0] if longest.height else None
+    of = longest["section"][0] if longest.height else ""
+    sizes = lake["size_bytes"].drop_nulls()
+    return [
+        Tile(
+            label="Newest poll",
+            value=age(seconds) if seconds is not None else UNKNOWN,
+            clause=f"every {duration(interval_seconds)}",
+            colour="red" if slow else "off",
+        ),
+        Tile(
+            label="Slowest section",
+            value=duration(takes),
+            clause=of.replace("_", " "),
+        ),
+        Tile(
+            label="Sections",
+            value=exact(going_on.height),
+            clause=f"{bad} not in full" if bad else "all collected",
+            colour="red" if bad else "off",
+        ),
+        Tile(
+            label="History",
+            value="in time" if late is None else duration(late.total_seconds()),
+            clause="by the newest poll" if late is None else "behind the newest poll",
+            colour="off" if late is None else "red",
+        ),
+        Tile(
+            label="Lake",
+            value=size(float(sizes.sum())) if sizes.len() else UNKNOWN,
+            clause=count(lake.height, "table"),
+        ),
+    ]
 
 
 def table_rows(sections: pl.DataFrame, now: datetime, interval_seconds: float) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import pytest
 
 from app.ui.brokers_up import BrokersUp, brokers_up
 from app.ui.tables import DASH
-from app.views.brokers import leadership
+from app.views.brokers import card, leadership
 from app.views.brokers import view_model as brokers_view_model
 from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK, TOPIC_STATUS
 from lake.schemas.tables import CLUSTER_EVENTS
@@ -305,11 +305,10 @@ def test_a_missing_broker_follows_nothing() -> None:
     frame = pl.DataFrame(given, schema=BROKER_STATUS.polars_schema)
     found = brokers_view_model.with_names(frame)
     assert found["followers"].to_list() == [40, 0, 40]
-    assert [brokers_view_model.holds(row) for row in found.iter_rows(named=True)] == [
-        "30 leaders, 70 replicas",
-        "0 leaders; its 70 replicas are out of reach",
-        "30 leaders, 70 replicas",
-    ]
+    cards = [dict(card.rows(row, None, at(0))) for row in found.iter_rows(named=True)]
+    assert [one["leads"] for one in cards] == ["30 partitions", "0 partitions", "30 partitions"]
+    assert [one["replicas"] for one in cards] == ["70", "70, out of reach", "70"]
+    assert "messages led" not in cards[0], "unknown is not zero"
 
 
 def test_who_can_lead_a_partition_without_a_leader_is_named() -> None:
@@ -331,12 +330,6 @@ def test_preferred_leaders() -> None:
         == "5 of 9 partitions led by their preferred replica."
     )
     assert brokers_view_model.preferred_share(cluster_status()) == "Preferred leaders are unknown."
-
-
-def test_cards_of_brokers_fill_their_rows() -> None:
-    abreast = {number: brokers_view_model.cards_abreast(number) for number in (1, 2, 3, 4, 6, 8)}
-    assert abreast == {1: 1, 2: 2, 3: 3, 4: 4, 6: 3, 8: 4}
-    assert brokers_view_model.cards_abreast(5) == 3, "one lacks, instead of three"
 
 
 def test_a_broker_that_does_not_answer_is_not_called_up() -> None:
@@ -367,4 +360,4 @@ def test_a_broker_that_does_not_answer_is_not_called_up() -> None:
 )
 def test_how_full_disks_are(total: int | None, free: int | None, expected: float | None) -> None:
     broker = {"disk_total_bytes": total, "disk_free_bytes": free}
-    assert brokers_view_model.disk_full(broker) == expected
+    assert card.disk_full(broker) == expected

@@ -163,15 +163,36 @@ def test_what_to_do_about_late_history(status: str, ago: float, step: str) -> No
 
 def test_the_sentence_of_collection_health() -> None:
     good = section_rows(rows(COLLECTIONS, section("groups"), section("topics")))
-    assert view_model.sentence(good, at(3), 5.0) == (
-        "Everything is collected",
-        "The newest poll was 3 s ago.",
-    )
+    assert view_model.sentence(good, at(3), 5.0) == ("Everything is collected", "")
     said, _ = view_model.sentence(good, at(3), 5.0, timedelta(minutes=14))
     assert said == "Everything is collected, history is 14 min behind"
     assert view_model.sentence(good, at(60), 5.0)[0] == "Nothing is being collected"
     bad = section_rows(rows(COLLECTIONS, section("groups", "failed"), section("topics")))
     assert view_model.sentence(bad, at(3), 5.0)[0] == "1 of 2 sections not collected in full"
+
+
+def test_the_page_begins_with_figures() -> None:
+    def said(now: float, late: timedelta | None, *sections: dict[str, Any]) -> list[Any]:
+        found = view_model.table_rows(
+            section_rows(rows(COLLECTIONS, *sections)), at(now), interval_seconds=5.0
+        )
+        tables = pl.DataFrame({"size_bytes": [1024, None]})
+        tiles = view_model.tiles(found, at(now), 5.0, late, tables)
+        return [(one.label, one.value, one.clause, one.colour) for one in tiles]
+
+    slow, fast = section("group_offsets", duration_seconds=0.5), section("a", duration_seconds=0.1)
+    assert said(3, None, slow, fast) == [
+        ("Newest poll", "3 s ago", "every 5 s", "off"),
+        ("Slowest section", "0.5 s", "group offsets", "off"),
+        ("Sections", "2", "all collected", "off"),
+        ("History", "in time", "by the newest poll", "off"),
+        ("Lake", "1 KiB", "2 tables", "off"),
+    ]
+    newest, slowest, sections, history, _ = said(60, timedelta(minutes=14), section("a", "failed"))
+    assert newest[3] == "red"
+    assert slowest[1] == "unknown"
+    assert sections[2:] == ("1 not in full", "red")
+    assert history[1:] == ("14 min", "behind the newest poll", "red")
 
 
 def brokers(*missing: tuple[int, float | None]) -> pl.DataFrame:
