@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from alerting.rules.lifecycle import State
 from app.data.alert_store import VisibleAlerts
 from app.style.format import clock, exact
 from config.load import load
@@ -231,3 +232,46 @@ def test_an_incident_says_what_was_deleted_unread_since_it_began(
     assert said in markdown.replace("\\", "")
     (row,) = [one for one in listed(open_page(alarmed, "alerts")) if one["what"] == lost.what]
     assert said in row["why"], "as the list does"
+
+
+@pytest.mark.parametrize(
+    ("ago", "lasted", "at_risk"),
+    [
+        pytest.param(timedelta(seconds=5), None, "chart", id="its first seconds"),
+        pytest.param(timedelta(days=60), timedelta(minutes=5), "not known", id="long ago"),
+    ],
+)
+def test_an_incident_is_whole_in_its_first_seconds_and_when_samples_of_then_are_gone(
+    open_page: Open,
+    alarmed: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ago: timedelta,
+    lasted: timedelta | None,
+    at_risk: str,
+) -> None:
+    store = store_of(alarmed)
+    (broker,) = [one for one in store.alerts().values() if one.rule == "BrokerMissing"]
+    store.close()
+    began = (NOW - ago).timestamp()
+    told = replace(
+        broker,
+        since=began,
+        started_at=began,
+        fired_at=began,
+        first_at=None,
+        last_true_at=began,
+        state=State.FIRING if lasted is None else State.RESOLVED,
+        resolved_at=None if lasted is None else began + lasted.total_seconds(),
+    )
+    monkeypatch.setattr(VisibleAlerts, "alert", lambda *_: told)
+    monkeypatch.setattr(VisibleAlerts, "alerts", lambda *_: {told.fingerprint: told})
+    monkeypatch.setattr(VisibleAlerts, "around", lambda *_, **__: [told])
+    test = open_page(alarmed, "incident", alert=broker.id)
+    calm(test)
+    assert [one.delta for one in test.metric if not one.delta.strip()] == [], "no tile is empty"
+    drawn = [one.proto.id for one in test.get("plotly_chart")]
+    assert any("incident-timeline" in name for name in drawn)
+    is_drawn = any("incident-risk" in name for name in drawn)
+    assert is_drawn is (at_risk == "chart")
+    assert ("at risk then is not known" in texts(test)) is not is_drawn
+    assert "cause" in list(test.dataframe[0].value["kind"])

@@ -81,10 +81,11 @@ def _lasted(incident: Incident, now: datetime, written: partial[str]) -> Fact:
     """Return for how long an incident goes on, or lasted until its cause was mended."""
     cause = folding.as_it_was(incident.cause)
     mended = mended_at(cause)
+    least = "at least " if cause.began_before else ""
     if mended is None:
         goes = duration(max(0.0, now.timestamp() - cause.began_at))
         note = "catches up" if incident.is_catching_up else "goes on"
-        return Fact(label="Lasts for", value=goes, note=note)
+        return Fact(label="Lasts for", value=f"{least}{goes}", note=note)
     if incident.ended_at is not None:
         outlived = incident.outlived_at
         note = f"alert over at {written(moment(cause.resolved_at))}"
@@ -92,7 +93,7 @@ def _lasted(incident: Incident, now: datetime, written: partial[str]) -> Fact:
             note = f"last symptom until {written(moment(outlived))}"
     else:
         note = "its alert recovers" if incident.is_recovering else what_goes_on(incident)
-    return Fact(label="Lasted", value=duration(mended - cause.began_at), note=note)
+    return Fact(label="Lasted", value=f"{least}{duration(mended - cause.began_at)}", note=note)
 
 
 def beside(incident: Incident, now: datetime) -> str:

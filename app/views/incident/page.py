@@ -17,7 +17,7 @@ from app.style.charts.base import Axis
 from app.style.charts.colours import looks_of
 from app.style.charts.lines import Line, columns_chart, duration_unit
 from app.style.charts.timelines import beside_names, shown_of, timeline_chart
-from app.style.columns import room_left
+from app.style.columns import line_width, room_left
 from app.style.format import escape, thin
 from app.ui import (
     alert_forms,
@@ -253,15 +253,17 @@ with components.section("Course", help_text="The cause, what followed, and what 
     before, course = steps.parted(found, began)
     if said := steps.just_before(before, began):
         st.markdown(escape(said))
+    rows = steps.as_rows(course, began)
+    width = line_width(rows["what"], least=200, most=340)
     columns = {
         "at": Column("time", "time", width=116, to_seconds=True),
         "after": Column("after", width=76, help="Before or after the cause began."),
         "kind": Column("kind", width=78),
-        "what": Column("what", width=240, names=True),
-        "detail": Column("detail", width=room_left([116, 76, 78, 240])),
+        "what": Column("what", width=width, names=True),
+        "detail": Column("detail", width=room_left([116, 76, 78, width])),
     }
     tables.show(
-        steps.as_rows(course, began),
+        rows,
         columns,
         view=view,
         key="incident-steps",

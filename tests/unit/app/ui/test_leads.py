@@ -12,7 +12,7 @@ from alerting.rules.lifecycle import Alert, State, Told
 from alerting.rules.model import AlertSeverity
 from alerting.status.descriptions import WAIT_STEP
 from app.data.context import View
-from app.ui.alert_list import CRITICAL
+from app.ui.alert_list import OVER_BADGE_STYLES
 from app.ui.incident_list import (
     badge_of,
     items,
@@ -134,7 +134,7 @@ def test_what_was_urgent_needs_nobody_while_it_catches_up_and_week_has_how_bad_i
     assert numbers([found]) == "Nothing needs you now, 1 catching up"
     assert set(timeline_rows([found], NOW)["severity"]) == {"critical", "mending"}
     week = incident_part([found], datetime.fromtimestamp(0.0, UTC), NOW).rows
-    assert week["severity"].to_list() == [[CRITICAL.label]]
+    assert week["severity"].to_list() == [[OVER_BADGE_STYLES[AlertSeverity.CRITICAL].label]]
 
 
 def test_what_catches_up_is_urgent_where_it_loses_data_or_more_is_wrong() -> None:

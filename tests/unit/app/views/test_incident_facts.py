@@ -39,10 +39,10 @@ def test_an_incident_that_goes_on_says_for_how_long() -> None:
     worst = Worst(at=1500.0, value=9.0, detail="x")
     found = notes(Incident(cause=replace(cause, worst=worst)))
     assert found["Began"][0] == "before 00:16:40"
-    assert found["Lasts for"] == ("17 min", "goes on")
+    assert found["Lasts for"] == ("at least 17 min", "goes on")
     assert found["At its worst"][1] == "at 00:25:00"
     recovers = Incident(cause=replace(cause, recovering_since=1125.0))
-    assert notes(recovers)["Lasted"] == ("2 min 5 s", "its alert recovers")
+    assert notes(recovers)["Lasted"] == ("at least 2 min 5 s", "its alert recovers")
 
 
 @pytest.mark.parametrize(("comment", "note"), [("", "acknowledged"), ("the disk", "the disk")])
