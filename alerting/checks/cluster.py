@@ -36,24 +36,17 @@ def broker_missing(given: CheckInput) -> Iterable[CheckResult]:
     for row in gone.iter_rows(named=True):
         number, is_alive = row["broker_id"], row["is_alive"]
         since = since_when(rows.filter(pl.col("broker_id") == number), is_missing)
-        without = given.partitions.filter(
-            pl.col("replicas").list.contains(number),
-            pl.col("in_sync_replicas").list.contains(number).not_(),
-        ).height
-        lack = f" {plural(without, 'partition')} short of a copy." if without else ""
         of_all = f"{left} of {plural(newest.height, 'broker')}"
         are_left = f"{of_all} {'is' if left == 1 else 'are'} left."
         yield CheckResult(
             labels=given.labels(broker=str(number)),
             value=None if is_alive is None else 1.0,
             what=missing_broker(number),
-            # What comes last is cut where a row has no room for all of it.
-            detail=f"{with_one_more_loss(are_left, losses)}{lack}",
+            detail=with_one_more_loss(are_left, losses),
             since=unix(since) or given.frames.now,
             began_before=since is None,
             cause="It crashed, was shut down, or lost its network.",
-            step="Find out why it went and start it again; do not restart another broker before "
-            "the partitions are in sync.",
+            step="Find out why it went and start it; restart no other before all is in sync.",
             page="brokers",
         )
 
@@ -306,8 +299,8 @@ def log_directory_offline(given: CheckInput) -> Iterable[CheckResult]:
             what=f"A log directory of broker {row['broker_id']} is offline",
             detail=f"{row['path']}: its replicas cannot be read or written.",
             cause="The disk failed or was unmounted.",
-            step="Where a partition is offline, keep the disk: its data may be the only ones. Else "
-            "replace it and restart the broker; its replicas are copied anew.",
+            step="If a partition is offline, keep the disk: it may be the only copy. Else replace "
+            "it and restart the broker.",
             page="brokers",
         )
     described = set(directories.drop_nulls("path")["broker_id"])

@@ -318,8 +318,9 @@ def _group_sentence(
             how_late = late(there.lag or 0, there.behind_seconds)
             more = there.arrival_per_second
             arriving = f", {rate(more)} more arrive" if more else ""
-            some = f" {of_all}" if len(alike) < len(deciding) else ""
-            return f"{how_late}: nobody consumes{some}{arriving}{missing}."
+            others = f" ({unknown} unknown)" if unknown else ""
+            some = f" {of_all}{others}" if len(alike) < len(deciding) else ""
+            return f"{how_late}: nobody consumes{some}{arriving}{'' if some else missing}."
         case Status.REWOUND:
             return f"{worst.reason.rstrip('.')} on {where}; {of_all} were rewound{missing}."
         case Status.LOSING_DATA:

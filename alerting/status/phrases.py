@@ -71,7 +71,7 @@ def rates(arrival: float, consumption: float, where: str = "") -> str:
 def compared_rates(arrival: float, consumption: float, where: str = "") -> str:
     """Return rates that are the evidence of a direction: that more arrives than is consumed.
 
-    Where both read alike, the difference is said: ``90/s arrive, 0.4/s more than are consumed``.
+    Where both read alike, the difference is said: ``90/s arrive, 0.4/s more than consumed``.
 
     Args:
         arrival: Messages a second that arrive.
@@ -84,7 +84,7 @@ def compared_rates(arrival: float, consumption: float, where: str = "") -> str:
     if arrives != rate(consumption) or difference < _LEAST_DIFFERENCE:
         return rates(arrival, consumption, where)
     more = "more" if arrival > consumption else "fewer"
-    return f"{arrives} arrive{where}, {difference:.1g}/{unit} {more} than are consumed"
+    return f"{arrives} arrive{where}, {difference:.1g}/{unit} {more} than consumed"
 
 
 _STANDS_OUT = 2.0

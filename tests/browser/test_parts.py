@@ -114,6 +114,7 @@ def test_another_theme_gives_charts_its_colours_at_once(watched: Watched) -> Non
 def test_what_to_act_on_has_its_step_in_two_lines_and_all_of_it_when_opened(
     watched: Watched,
 ) -> None:
+    watched.page.set_viewport_size({"width": 1440, "height": 900})
     watched.go("/?paused=true")
     rows = watched.page.locator("ul.items").first.locator("li.item:has(> .red)")
     rows.nth(4).wait_for()
@@ -198,6 +199,21 @@ def test_every_row_of_what_is_wrong_leads_to_its_incident(watched: Watched) -> N
     watched.check()
 
 
+def test_the_name_of_a_row_opens_its_incident_in_a_new_tab_where_that_is_asked(
+    watched: Watched,
+) -> None:
+    watched.go("/alerts?paused=true")
+    name = watched.page.locator("ul.items").first.locator("li.item .what a").first
+    name.hover()
+    assert name.evaluate("one => getComputedStyle(one).textDecorationLine") == "underline"
+    with watched.page.context.expect_page() as opened:
+        name.click(modifiers=["Control"])
+    assert "/incident?" in opened.value.url
+    opened.value.close()
+    assert "/alerts" in watched.page.url
+    watched.check()
+
+
 def test_a_chart_is_close_to_its_title_and_to_what_is_said_of_it(watched: Watched) -> None:
     watched.go("/topic?topic=sessions")
     watched.drawn()
@@ -248,6 +264,8 @@ def test_an_acknowledgement_closes_its_form_and_opens_no_other(watched: Watched,
     watched.go("/?paused=true")
     noted = watched.page.locator("ul.items li.item", has_text="looked after by Ada")
     noted.filter(has_text=name).first.wait_for(state="attached")
+    weight = "one => getComputedStyle(one).fontWeight"
+    assert noted.filter(has_text=name).first.locator(".what").evaluate(weight) == "400"
     watched.page.go_back()
     who.filter(has_text="Ada").wait_for()
     main.get_by_role("button", name="Acknowledged").click()

@@ -230,8 +230,7 @@ def test_an_alert_stays_while_a_value_is_unknown(name: str, number: int) -> None
 def test_how_bad_it_is_begins_with_what_tells_most() -> None:
     assert fired("tasks_failed").detail == "Json: ConnectException: tolerated no more."
     assert fired("broker_missing").detail == (
-        "1 of 2 brokers is left. If broker 2 fails too, writes with acks=all stop on 1 partition. "
-        "1 partition short of a copy."
+        "1 of 2 brokers is left. If broker 2 fails too, writes with acks=all stop on 1 partition."
     )
     assert fired("collection_failed").detail == "It has not worked yet: refused."
     assert "old of" in fired("data_loss_deadline").detail[:60]

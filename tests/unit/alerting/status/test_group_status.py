@@ -63,6 +63,10 @@ def test_stopped_group_adds_up_what_waits() -> None:
         " behind with 21,030 messages: nobody consumes, 30/s more arrive."
     )
     assert status.began_before_window
+    parts[1] = changed(parts[1], lambda t, s: Sample(s.at, members=0, state="empty"))
+    some = group_status(parts).reason
+    assert ": nobody consumes 2 of 3 partitions (1 unknown)" in some
+    assert "the lag of" not in some, "it is said once"
 
 
 def test_empty_group_with_nothing_waiting_is_ok() -> None:

@@ -55,11 +55,9 @@ def test_what_is_rare_is_told_a_minute(per_second: float, text: str) -> None:
     ("arrival", "consumption", "text"),
     [
         pytest.param(90.2, 70.0, "90/s arrive, 70/s consumed", id="apart"),
-        pytest.param(90.2, 89.8, "90/s arrive, 0.4/s more than are consumed", id="more arrive"),
-        pytest.param(89.8, 90.2, "90/s arrive, 0.4/s fewer than are consumed", id="fewer arrive"),
-        pytest.param(
-            0.202, 0.198, "12/min arrive, 0.2/min more than are consumed", id="per minute"
-        ),
+        pytest.param(90.2, 89.8, "90/s arrive, 0.4/s more than consumed", id="more arrive"),
+        pytest.param(89.8, 90.2, "90/s arrive, 0.4/s fewer than consumed", id="fewer arrive"),
+        pytest.param(0.202, 0.198, "12/min arrive, 0.2/min more than consumed", id="per minute"),
         pytest.param(90.0, 90.0, "90/s arrive, 90/s consumed", id="the same"),
     ],
 )
