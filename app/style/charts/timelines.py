@@ -12,7 +12,8 @@ from app.style.charts.base import Axis, plain, plot, put_time_axis
 from app.style.charts.marks import STRIP_PIXELS, put_marks
 from app.style.theme import URGENT, WATCH, Palette
 
-_ROW_PIXELS, _NARROW_ROW_PIXELS = 30, 42
+_ROW_PIXELS = (22, 30, 42)
+"""How high a row is, by how many lines its name takes."""
 _NAME_FONT = 11
 _NAME_PART = 0.38
 _LEAST_NAME, _NAME_LINES, _NARROW_NAME_LINES = 104, 2, 3
@@ -80,9 +81,9 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
     """
     names = _names(alerts)[:_SHOWN]
     room = _name_pixels(axis)
-    is_narrow = room == _LEAST_NAME
-    row = _NARROW_ROW_PIXELS if is_narrow else _ROW_PIXELS
-    lines = _NARROW_NAME_LINES if is_narrow else _NAME_LINES
+    lines = _NARROW_NAME_LINES if room == _LEAST_NAME else _NAME_LINES
+    shown = {name: _wrapped(name, room - _NAME_GAP, lines) for name in names}
+    row = _ROW_PIXELS[max((said.count("<br>") for said in shown.values()), default=0)]
     strip = STRIP_PIXELS if axis.events else 0
     made = plot(palette, height=row * max(2, len(names)) + strip)
     colours = {
@@ -122,10 +123,10 @@ def timeline_chart(alerts: pl.DataFrame, *, axis: Axis, palette: Palette) -> go.
         {
             **{"x": 0, "xref": "paper", "xanchor": "left", "xshift": -room},
             **{"y": plain(name), "yanchor": "middle", "align": "left"},
-            **{"text": _wrapped(name, room - _NAME_GAP, lines), "showarrow": False, "borderpad": 0},
+            **{"text": said, "showarrow": False, "borderpad": 0},
             "font": {"size": _NAME_FONT, "color": palette.text},
         }
-        for name in names
+        for name, said in shown.items()
     ]
     made.layout.update(barmode="overlay", hovermode="closest")
     made.y.update(

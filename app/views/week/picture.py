@@ -28,7 +28,7 @@ _MOST_UNKNOWN = 0.5
 _SHADE = "rgba(128, 128, 128, 0.12)"
 _CLOSER = 12
 """So much closer a chart stands to what is above it than a table."""
-HEADS = ("What was wrong", "", "Lasted", "Began → over")
+HEADS = ("What was wrong", "", "Began → over")
 
 
 def items(found: Sequence[Incident], rows: pl.DataFrame, view: View) -> list[Item]:
