@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 import polars as pl
 
@@ -15,7 +14,7 @@ from alerting.status.phrases import in_steps
 from app.ui.incidents import Incident
 from scaling.advice.model import AdviceSeverity, Subject
 
-_SEVERITIES = list(AdviceSeverity)
+_URGENCY = {severity.value: at for at, severity in enumerate(AdviceSeverity)}
 _LATELY = timedelta(hours=1)
 """What lost data so short a while ago ranks as what loses some now: losses come in waves."""
 
@@ -75,16 +74,16 @@ def in_order(
         losing: The groups that lose data, see ``losers``.
     """
 
-    def key(row: Mapping[str, Any]) -> tuple[int, float, bool, float]:
-        group = row["subject"] if row["subject_kind"] == Subject.GROUP else None
+    def key(severity: str, kind: str, subject: str) -> tuple[int, float, bool, float]:
+        group = subject if kind == Subject.GROUP else None
         at = deadlines.get(group) if group is not None else None
         return (
-            _SEVERITIES.index(AdviceSeverity(row["severity"])),
-            incidents.get((row["subject_kind"], row["subject"]), math.inf),
+            _URGENCY[severity],
+            incidents.get((kind, subject), math.inf),
             group not in losing,
             # As it is written: rows do not change places with each poll.
             math.inf if at is None else in_steps(max(0.0, (at - now).total_seconds())),
         )
 
-    order = [key(row) for row in rows.iter_rows(named=True)]
+    order = [key(*row) for row in rows.select("severity", "subject_kind", "subject").iter_rows()]
     return rows[sorted(range(len(order)), key=order.__getitem__)]

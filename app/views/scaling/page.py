@@ -42,12 +42,12 @@ deadlines: dict[str, datetime | None] = {}
 lost: dict[str, str] = {}
 losing: set[str] = set()
 places: dict[tuple[str, str], int] = {}
-figures: dict[str, brief.Figures] = {}
+groups_now: pl.DataFrame | None = None
 every_given = pl.concat([found, given.withdrawn])
 known = Known()
 try:
     groups_now = present.rows(view, GROUP_STATUS)
-    deadlines, figures = decisions.deadlines_of(groups_now), brief.figures_of(groups_now)
+    deadlines = decisions.deadlines_of(groups_now)
     lost, losing = decisions.lost_lately(groups_now, view.now), order.losers(groups_now, view.now)
     places = order.places(present_incidents.here(view))
     known = current_advice.known(view, every_given)
@@ -93,7 +93,9 @@ def draw(
         shown,
         deadlines,
         lost=lost,
-        figures=figures,
+        figures={}
+        if groups_now is None
+        else brief.figures_of(groups_now.filter(pl.col("group").is_in(shown["subject"].to_list()))),
         older=older,
         picked=picked,
         now=view.now,
