@@ -15,7 +15,7 @@ from app.style.theme import URGENT, WATCH, Palette
 _ROW_PIXELS = (22, 30, 42)
 """How high a row is, by how many lines its name takes."""
 _NAME_FONT = 11
-_NAME_PART = 0.38
+_NAME_PART = 0.42
 _LEAST_NAME, _NAME_LINES, _NARROW_NAME_LINES = 104, 2, 3
 """Names have a part of the width and take so many lines; on a phone so many pixels and lines."""
 _NAME_GAP = 8
@@ -26,7 +26,7 @@ _FAINT = "38"
 """How much of a colour the ground of a pattern has, of ``ff``."""
 _LEAST_PIXELS = 4
 """Of a bar: what lasted seconds would not be seen in a day."""
-_LETTER_PIXELS = 5.2
+_LETTER_PIXELS = 5.0
 MENDING = "mending"
 """The severity of a bar of what was mended, while its damage, such as a backlog, is worked off."""
 

@@ -40,7 +40,7 @@ def rows(
     free = broker["disk_free_bytes"]
     return [
         ("leads", _partitions(broker["leaders"])),
-        *([("messages led", f"in {rate(led_per_second)}")] if led_per_second is not None else []),
+        *([("messages in", f"{rate(led_per_second)}, led")] if led_per_second is not None else []),
         ("replicas", f"{replicas}, out of reach" if is_missing else replicas),
         ("logs", size(broker["log_bytes"]) + (f", {size(free)} free" if free is not None else "")),
         ("address", f"{broker['host'] or 'host unknown'}:{broker['port'] or '?'}"),

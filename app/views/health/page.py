@@ -83,6 +83,18 @@ elif collections is not None:
     components.headline(
         *map(escape, view_model.sentence(sections, view.now, view.interval_seconds, late, unknown))
     )
+    processes = view_model.collectors(collections)
+    if not processes.is_empty():
+        newest, *before = processes.iter_rows(named=True)
+        waiting = view_model.waiting(queries.waiting_collectors(view), processes)
+        names = [escape(name) for name in waiting["collector"]]
+        others = f"{listing(names)} stand by" if len(names) > 1 else f"{''.join(names)} stands by"
+        text = f"Polled by **{escape(newest['collector'])}**; "
+        text += f"{others}, to take over when it is gone." if names else "no other one stands by."
+        if before:
+            when = clock(before[0]["last_at"], view.zone, now=view.now)
+            text += f" Until {when} {escape(before[0]['collector'])} did."
+        st.caption(text)
     components.say_what_is_of_now(view)
     shown = view_model.with_last_failure(
         view_model.table_rows(sections, view.now, view.interval_seconds),
@@ -120,18 +132,6 @@ elif collections is not None:
             alt="Sections of the collectors with state, age, duration and error",
             noun="sections",
         )
-    processes = view_model.collectors(collections)
-    if not processes.is_empty():
-        newest, *before = processes.iter_rows(named=True)
-        waiting = view_model.waiting(queries.waiting_collectors(view), processes)
-        names = [escape(name) for name in waiting["collector"]]
-        others = f"{listing(names)} stand by" if len(names) > 1 else f"{''.join(names)} stands by"
-        text = f"Polled by **{escape(newest['collector'])}**; "
-        text += f"{others}, to take over when it is gone." if names else "no other one stands by."
-        if before:
-            when = clock(before[0]["last_at"], view.zone, now=view.now)
-            text += f" Until {when} {escape(before[0]['collector'])} did."
-        st.caption(text)
     wrong = shown.filter(pl.col("error").is_not_null(), pl.col("state") != "over")
     for row in wrong.iter_rows(named=True):
         st.markdown(

@@ -23,7 +23,7 @@ def test_names_of_a_timeline_stand_at_the_left_of_their_bars_whole_in_two_lines(
     axis = replace(AXIS, pixels=600)
     made = timeline_chart(rows, axis=axis, palette=LIGHT)
     named = [(note.text, note.y, note.x, note.xref) for note in made.layout.annotations]
-    said = "order-fulfilment-of-the-other-region loses<br>data soon"
+    said = "order-fulfilment-of-the-other-region loses data<br>soon"
     assert named == [(said, long, 0, "paper"), ("\u00a0\u00a0short", "  short", 0, "paper")]
     left = made.layout.margin.l
     assert {note.xshift for note in made.layout.annotations} == {-left}, "before the first bar"

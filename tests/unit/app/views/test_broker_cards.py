@@ -25,7 +25,7 @@ def test_a_card_is_a_list_of_labels_and_values_that_is_no_markup_of_others() -> 
     rows = card.rows(row, 234.0, NOW)
     assert rows == [
         ("leads", "1 partition"),
-        ("messages led", "in 234/s"),
+        ("messages in", "234/s, led"),
         ("replicas", "unknown"),
         ("logs", "1 KiB, 2 KiB free"),
         ("address", "host unknown:?"),
