@@ -16,14 +16,14 @@ from tests.unit.app.style.test_charts import AXIS, START
 
 def test_names_of_a_timeline_stand_at_the_left_of_their_bars_whole_in_two_lines() -> None:
     time = AXIS.start + timedelta(minutes=5)
-    long = "order-fulfilment-of-the-other-region loses data soon"
+    long = "order-fulfilment-of-the-other-region loses data soon, and again"
     rows = pl.DataFrame({"what": [long, "  short"], "severity": ["critical"] * 2}).with_columns(
         pl.lit(time).alias("from"), pl.lit(AXIS.end).alias("to")
     )
     axis = replace(AXIS, pixels=600)
     made = timeline_chart(rows, axis=axis, palette=LIGHT)
     named = [(note.text, note.y, note.x, note.xref) for note in made.layout.annotations]
-    said = "order-fulfilment-of-the-other-region loses data<br>soon"
+    said = "order-fulfilment-of-the-other-region loses data<br>soon, and again"
     assert named == [(said, long, 0, "paper"), ("\u00a0\u00a0short", "  short", 0, "paper")]
     left = made.layout.margin.l
     assert {note.xshift for note in made.layout.annotations} == {-left}, "before the first bar"
@@ -34,7 +34,7 @@ def test_names_of_a_timeline_stand_at_the_left_of_their_bars_whole_in_two_lines(
     on_phone = timeline_chart(rows, axis=AXIS, palette=LIGHT)
     assert on_phone.layout.margin.l < left
     assert on_phone.layout.annotations[0].text == (
-        "order-fulfilment-<br>of-the-other-<br>region loses data…"
+        "order-fulfilment-<br>of-the-other-region<br>loses data soon,…"
     )
 
 
