@@ -47,6 +47,7 @@ def synthetic_cluster(size: Size) -> Iterator[str]:
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(size, theirs), daemon=True)
     process.start()
+    theirs.close()  # else a process that ends early is waited for for ever
     try:
         yield ours.recv()
     finally:
