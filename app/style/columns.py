@@ -1,8 +1,10 @@
-"""How the numbers of a column are written: in one style, so that they compare by eye."""
+"""Columns of tables: how their numbers are written, in one style, so that they compare by eye."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from datetime import UTC, datetime
 from functools import partial
 from math import ceil, isfinite
 from typing import Literal
@@ -23,6 +25,7 @@ from app.style.format import (
     significant,
     size,
 )
+from app.style.theme import BadgeStyle
 
 Kind = Literal[
     "text",
@@ -38,6 +41,53 @@ Kind = Literal[
     "status",
     "trend",
 ]
+
+NEVER = float("inf")
+"""A duration without an end: that of a backlog which grows, at the present rates."""
+
+NONE = -1.0
+"""A number that does not apply: there is no backlog to drain."""
+
+NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+"""A time that there is not, where that has a word of its own: what still goes on."""
+
+DASH = "–"  # noqa: RUF001 (a dash, read by people)
+"""What stands where there is nothing to write."""
+
+
+# Label and kind stand by position: they are of different types, and each page lists dozens.
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How a column of a frame is shown.
+
+    Attributes:
+        kind: How its values are written; all but text and status are sorted as numbers.
+        width: In pixels; None lets the table decide.
+        never: What is written for ``NEVER``; a dash stands for ``NONE``.
+        zero: What is written for 0 where that is a word.
+        opens: Page and parameter that a click on the cell leads to.
+        pinned: Only with ``opens``: Streamlit writes other pinned cells in grey.
+        names: It is the title of a card where the first column is not.
+        to_seconds: Times are written to the second.
+        at_least: A column of the frame: where it is true, a time is then or before.
+    """
+
+    label: str
+    kind: Kind = "text"
+    _: KW_ONLY
+    help: str | None = None
+    width: int | Literal["small", "medium", "large"] | None = None
+    badge_styles: Sequence[BadgeStyle] = ()
+    never: str = "never"
+    zero: str | None = None
+    unknown: str = UNKNOWN
+    opens: tuple[str, str] | None = None
+    pinned: bool = False
+    names: bool = False
+    to_seconds: bool = False
+    at_least: str | None = None
+
+
 """``left`` is the time until a deadline, in the steps of all deadlines.
 
 ``minute_rate`` is of what is rare, such as dead letters: one unit on all pages.

@@ -17,11 +17,11 @@ from alerting.rules.model import SEVERITIES, AlertSeverity
 from alerting.status.model import Status
 from alerting.tools.rule_trial import Tried, thing
 from app.style import theme
+from app.style.columns import NEVER
 from app.style.format import count, duration, exact
 from app.style.theme import BadgeStyle
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.incidents import DEAD_LETTERS_ARRIVE, mended_at
-from app.ui.tables import NEVER
 
 CRITICAL = BadgeStyle(
     word="act now",

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
+from app.style.columns import DASH, NONE, Column
 from app.style.format import UNKNOWN, listing
-from app.ui.tables import DASH, NONE, Column
 
 _REASONS = 3
 """Most reasons that are said of what is not known."""

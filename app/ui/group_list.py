@@ -13,10 +13,10 @@ from alerting.inputs.facts import slowest_first
 from alerting.status.model import LATE, STEADY_RATIO, Status
 from alerting.status.on_time import BEYOND_OBJECTIVE
 from app.data.history import TIME
+from app.style.columns import NEVER, NONE
 from app.style.format import count, duration, exact, listing, short
 from app.ui import loss_words
 from app.ui.group_badges import BADGE_STYLES
-from app.ui.tables import NEVER, NONE
 
 WINDOW = (
     "Messages a second, the mean of the last five minutes; of less after a start or a pause, and "

@@ -13,6 +13,7 @@ from alerting.status.descriptions import LATE_STEP, SCALING_STEP
 from alerting.status.model import Status
 from app.data import alert_store, present
 from app.data.context import View
+from app.style.columns import NEVER
 from app.style.format import clock, count
 from app.ui import components, dead_letter_sources, group_list
 from app.ui.advice import current_advice
@@ -21,7 +22,6 @@ from app.ui.dead_letter_sources import Source
 from app.ui.incident_order import in_order
 from app.ui.incident_rows import with_rows
 from app.ui.incidents import DEAD_LETTERS_ARRIVE, Incident
-from app.ui.tables import NEVER
 from lake.schemas.current import GROUP_STATUS, RECENT_CHANGES
 
 

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
-from datetime import UTC, datetime
 from functools import partial
 from math import isinf
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd  # type: ignore[import-untyped]  # it ships no types
 import polars as pl
 import streamlit as st
 
 from app.data.context import View
-from app.style.columns import ROW_PIXELS, UNITS, Kind, above_links, fitted, rounded, writers
+from app.style.columns import (
+    DASH,
+    NO_TIME,
+    NONE,
+    ROW_PIXELS,
+    UNITS,
+    Column,
+    above_links,
+    fitted,
+    rounded,
+    writers,
+)
 from app.style.format import UNKNOWN, brief_beginning, clock, exact, thin
 from app.style.theme import BadgeStyle
 from app.ui import routes
@@ -22,57 +31,12 @@ from app.ui.browser import items
 from app.ui.browser.leave import leave
 from app.ui.file_names import file_name
 
-NEVER = float("inf")
-"""A duration without an end: that of a backlog which grows, at the present rates."""
-
-NONE = -1.0
-"""A number that does not apply: there is no backlog to drain."""
-
-NO_TIME = datetime(1970, 1, 1, tzinfo=UTC)
-"""A time that there is not, where that has a word of its own: what still goes on."""
-
-DASH = "–"  # noqa: RUF001 (a dash, read by people)
-"""What stands where there is nothing to write."""
-
 ROW_LIMIT = 1000
 """Most rows that a table shows; a search finds the others."""
 
 _CARDS, _SEEN = 20, 4  # rows that a phone shows at once, a card each; short columns seen of a card
 _LABELLED, _WIDE = 40, 400
 """Longer texts, and those of wider columns, are sentences: a card leaves their label out."""
-
-
-# Label and kind stand by position: they are of different types, and each page lists dozens.
-@dataclass(frozen=True, slots=True)
-class Column:
-    """How a column of a frame is shown.
-
-    Attributes:
-        kind: How its values are written; all but text and status are sorted as numbers.
-        width: In pixels; None lets the table decide.
-        never: What is written for ``NEVER``; a dash stands for ``NONE``.
-        zero: What is written for 0 where that is a word.
-        opens: Page and parameter that a click on the cell leads to.
-        pinned: Only with ``opens``: Streamlit writes other pinned cells in grey.
-        names: It is the title of a card where the first column is not.
-        to_seconds: Times are written to the second.
-        at_least: A column of the frame: where it is true, a time is then or before.
-    """
-
-    label: str
-    kind: Kind = "text"
-    _: KW_ONLY
-    help: str | None = None
-    width: int | Literal["small", "medium", "large"] | None = None
-    badge_styles: Sequence[BadgeStyle] = ()
-    never: str = "never"
-    zero: str | None = None
-    unknown: str = UNKNOWN
-    opens: tuple[str, str] | None = None
-    pinned: bool = False
-    names: bool = False
-    to_seconds: bool = False
-    at_least: str | None = None
 
 
 def show(

@@ -12,11 +12,11 @@ from alerting.checks.retention_deadline import DeadlineState
 from alerting.current.topics import replication
 from alerting.inputs.facts import slowest_first
 from alerting.status.model import Status
+from app.style.columns import DASH, NEVER
 from app.style.format import brief_time_left, count, exact, listing, rate, size
 from app.style.theme import Badge, BadgeStyle
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.group_list import trends
-from app.ui.tables import DASH, NEVER
 from lake.replication import with_replication
 from scaling.advisers.retention import ACT_WITHIN_SECONDS
 

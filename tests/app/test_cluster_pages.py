@@ -13,8 +13,8 @@ import streamlit as st
 from deltalake import write_deltalake
 from streamlit.testing.v1 import AppTest
 
+from app.style.columns import DASH, NONE
 from app.style.format import duration
-from app.ui.tables import DASH, NONE
 from config.load import load
 from lake.schemas.current import OPEN_ALERTS, READERS
 from lake.schemas.tables import (

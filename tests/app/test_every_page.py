@@ -12,7 +12,7 @@ from deltalake import write_deltalake
 from streamlit.proto.GapSize_pb2 import GapSize
 from streamlit.testing.v1 import AppTest
 
-from app.ui.tables import NONE
+from app.style.columns import NONE
 from config.load import load
 from lake.schemas.grain import PARTITIONED_BY
 from lake.schemas.tables import (

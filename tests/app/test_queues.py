@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.data import directory
-from app.ui.tables import NONE
+from app.style.columns import NONE
 from config.load import load
 from lake.schemas.tables import QUEUES
 from lake.storage.store import Lake

@@ -13,10 +13,10 @@ import streamlit as st
 
 from app.data.context import View
 from app.data.queries import version
+from app.style.columns import DASH
 from app.style.format import UNKNOWN, clock, count, duration, exact
 from app.ui.advice import current_advice
 from app.ui.advice.overtaken import Known, is_folded
-from app.ui.tables import DASH
 from config.storage import ADVICE_KEPT
 from lake.errors import LakeError
 from lake.schemas.grain import Grain

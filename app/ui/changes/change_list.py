@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import polars as pl
 
 from app.data.context import View
-from app.style.columns import room_left
+from app.style.columns import Column, room_left
 from app.ui import components, tables
 from app.ui.changes import events
 from app.ui.changes.events import Event
-from app.ui.tables import Column
 
 _SEEN, _WHAT = 102, 320
 _SCHEMA = pl.Schema(

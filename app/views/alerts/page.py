@@ -8,7 +8,7 @@ from alerting.rules.lifecycle import State, active
 from app.data import alert_store
 from app.data.context import current
 from app.style.charts.timelines import shown_of, timeline_chart
-from app.style.columns import line_width, room_left
+from app.style.columns import DASH, Column, line_width, room_left
 from app.style.format import BRIEFLY, age, clock, escape, thin
 from app.ui import (
     alert_list,
@@ -23,7 +23,6 @@ from app.ui import (
     tables,
 )
 from app.ui.browser import items
-from app.ui.tables import Column
 from app.ui.time_axis import axis_from
 from app.views.alerts import view_model
 
@@ -286,8 +285,8 @@ if view.viewer.sees_all:
                     ),
                     "sent": Column("sent", "count"),
                     "waiting": Column("waiting", "count"),
-                    "waits_seconds": Column("waits for", "duration", unknown=tables.DASH),
-                    "attempts": Column("attempts", "count", unknown=tables.DASH),
+                    "waits_seconds": Column("waits for", "duration", unknown=DASH),
+                    "attempts": Column("attempts", "count", unknown=DASH),
                     "given_up": Column("given up", "count"),
                     "last_sent_at": Column("last sent", "time", unknown="never"),
                     "answer": Column("what it said", unknown="", width="large"),

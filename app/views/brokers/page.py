@@ -8,10 +8,10 @@ import streamlit as st
 from app.data import history_queries, present, queries, sampled
 from app.data.context import current
 from app.style.charts.heatmaps import stacked_bars
+from app.style.columns import Column
 from app.style.format import clock, escape, exact, share
 from app.ui import brokers_up, components, partition_risk, routes, tables, topic_list
 from app.ui.changes import change_list, event_marks, events, page_events
-from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.brokers import card, leadership, led, metrics, view_model
 from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK, TOPIC_STATUS

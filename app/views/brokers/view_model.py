@@ -11,10 +11,10 @@ import polars as pl
 
 from alerting.inputs.broker_loss import one_more_loss
 from app.style import theme
+from app.style.columns import DASH
 from app.style.format import count, exact, thin, with_lengths
 from app.style.theme import BadgeStyle
 from app.ui.brokers_up import IS_SILENT, BrokersUp
-from app.ui.tables import DASH
 from app.ui.topic_list import REPLICATION
 from lake.schemas.bronze import IS_INTERNAL_TOPIC
 from lake.schemas.current import CLUSTER_STATUS

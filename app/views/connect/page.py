@@ -13,6 +13,7 @@ from app.data import alert_store, history_queries, present, queries
 from app.data.context import current
 from app.style import columns
 from app.style.charts.lines import series_chart
+from app.style.columns import DASH, Column
 from app.style.format import BRIEFLY, age, count, escape, exact
 from app.ui import (
     common_values,
@@ -24,7 +25,6 @@ from app.ui import (
     tables,
 )
 from app.ui.browser import items
-from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.connect import needs, view_model
 from lake.errors import LakeError
@@ -221,7 +221,7 @@ shown, same = common_values.told_apart(
             help="Dropped: failures are passed over without a trace. None: the first failure "
             "stops the task.",
         ),
-        "topic_names": Column("topics", unknown=tables.DASH, width=columns.room_left(fixed)),
+        "topic_names": Column("topics", unknown=DASH, width=columns.room_left(fixed)),
     },
     always=ALWAYS,
 )
@@ -242,7 +242,7 @@ tables.show(
         "kind": Column("kind"),
         "worker": Column("worker"),
         "connect": Column("Connect"),
-        "unknown_reason": Column("why unknown", unknown=tables.DASH),
+        "unknown_reason": Column("why unknown", unknown=DASH),
     },
 )
 if why := common_values.why_unknown(rows, "connector"):
@@ -290,7 +290,7 @@ if not mirrors.is_empty():
                 "lag": Column("not copied yet", "count"),
                 "partitions": Column("partitions", "count"),
                 "unknown": Column("of unknown lag", "count"),
-                "unknown_reason": Column("what is not known", unknown=tables.DASH, width="large"),
+                "unknown_reason": Column("what is not known", unknown=DASH, width="large"),
                 "connect": Column("Connect"),
             },
             view=view,

@@ -11,11 +11,11 @@ import polars as pl
 from alerting.inputs.facts import short_class, without_package
 from alerting.rules.lifecycle import State
 from app.style import theme
+from app.style.columns import DASH, NONE
 from app.style.format import UNKNOWN, brief_beginning, clock, count, exact, listing
 from app.style.theme import BadgeStyle
 from app.ui import group_list, incident_list
 from app.ui.incident_rows import labels_of
-from app.ui.tables import DASH, NONE
 
 FAILED = BadgeStyle(
     word="failed",

@@ -7,6 +7,7 @@ from app.data.context import current
 from app.style import columns
 from app.style.charts.colours import colour_of
 from app.style.charts.lines import Line, columns_chart, series_chart
+from app.style.columns import DASH, NONE, Column
 from app.style.format import count, duration, escape, exact, per_minute, share, thin
 from app.ui import (
     components,
@@ -18,7 +19,6 @@ from app.ui.changes import event_marks, page_events
 from app.ui.changes.readers import last_return
 from app.ui.dead_letter_sources import Source
 from app.ui.frame import status_bar
-from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.dead_letters import backlog, headline, view_model
 from lake.schemas.current import READERS
@@ -151,7 +151,7 @@ if said := backlog.of_backlog(back, view.now, view.zone):
 with st.grid(6, min_column_width=124, gap="small"):
     components.tile(
         "Unprocessed",
-        tables.DASH if row["unprocessed"] == tables.NONE else exact(row["unprocessed"]),
+        DASH if row["unprocessed"] == NONE else exact(row["unprocessed"]),
         delta="nobody redrives" if not row["redrive_group"] else "for its group",
         colour="violet" if row["unprocessed"] is None else "off",
         help_text="Against the declared redrive group; without one it is not known."

@@ -19,9 +19,9 @@ from alerting.inputs.frames import KAFKA
 from app.data.context import View
 from app.data.history import TIME
 from app.data.queries import DAY
+from app.style.columns import DASH, NONE
 from app.style.format import UNKNOWN, brief_time_left, duration, share
 from app.ui.incident_order import DEADLINE_SHOWN
-from app.ui.tables import DASH, NONE
 from scaling.advisers.retention import ACT_WITHIN_SECONDS
 
 NOTHING_WAITS = "nothing waits"

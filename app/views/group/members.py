@@ -11,9 +11,8 @@ import polars as pl
 from alerting.inputs.facts import at_newest_poll
 from app.data import queries, recent_samples
 from app.data.context import View
-from app.style.columns import room_left
+from app.style.columns import Column, room_left
 from app.ui import components, tables
-from app.ui.tables import Column
 from app.views.group import view_model
 from lake.schemas.tables import GROUP_MEMBERS
 

@@ -15,6 +15,7 @@ from alerting.tools.explain import explained
 from app.data import history_queries, present, queries, recent_samples, sampled
 from app.data.context import current
 from app.style.charts.lines import duration_unit
+from app.style.columns import NEVER, Column
 from app.style.format import UNKNOWN, clock, duration, escape, exact, rate, short, thin
 from app.ui import (
     components,
@@ -31,7 +32,6 @@ from app.ui.advice import current_advice
 from app.ui.changes import event_marks, page_events
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.incident_order import DEADLINE_SHOWN
-from app.ui.tables import NEVER, Column
 from app.ui.time_axis import page_axis
 from app.views.group import members, partition_table, view_model
 from app.views.group.arrangement import BALANCED, arranged

@@ -9,12 +9,11 @@ import polars as pl
 import streamlit as st
 
 from app.data.context import View
-from app.style.columns import room_left, word_width
+from app.style.columns import Column, room_left, word_width
 from app.style.format import clock, escape
 from app.ui import components, routes, tables
 from app.ui.brief_reasons import with_brief_reasons
 from app.ui.group_badges import BADGE_STYLES
-from app.ui.tables import Column
 from app.views.group import view_model
 
 

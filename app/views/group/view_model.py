@@ -15,12 +15,12 @@ from alerting.rules.lifecycle import State
 from alerting.status.explain import Feature
 from alerting.status.model import STEADY_RATIO, Status
 from app.data.history import TIME
+from app.style.columns import NEVER, NONE
 from app.style.format import clock, clock_after, count, duration, listing
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.group_list import NOT_NOW
 from app.ui.incident_rows import alert_of, labels_of
 from app.ui.incidents import LOSES_DATA
-from app.ui.tables import NEVER, NONE
 from lake.schemas.bronze import IN_TOTALS
 
 SINCE = {Status.LOSING_DATA: "First lost", Status.CATCHING_UP: "Catching up since"}

@@ -8,13 +8,12 @@ import streamlit as st
 from app.data import history_queries, present
 from app.data.context import current
 from app.data.history import GROUP, evenly
-from app.style.columns import line_width, room_left
+from app.style.columns import DASH, Column, line_width, room_left
 from app.style.format import BRIEFLY, clock, count, duration, escape
 from app.ui import components, group_list, losses, present_incidents, routes, tables
 from app.ui.advice import advice_cards, current_advice
 from app.ui.brief_reasons import with_brief_reasons
 from app.ui.group_badges import BADGE_STYLES
-from app.ui.tables import Column
 from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
 
 SHOWN = 200
@@ -145,7 +144,7 @@ decides = {
     "since": Column(
         "since",
         "time",
-        unknown=tables.DASH,
+        unknown=DASH,
         help=f"Since when the group has this status. {BRIEFLY}",
         width=line_width(
             # Of another day it has the date.
@@ -196,7 +195,7 @@ columns = {
     "reason": Column("why", width=why_width),
     "advice": Column(
         "advice",
-        unknown=tables.DASH,
+        unknown=DASH,
         help="What the page Scaling advises first. A dash: nothing, or no job has advised. Old: "
         "no job has advised since.",
         width=advice_width,

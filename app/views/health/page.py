@@ -14,9 +14,9 @@ from app.data.context import current
 from app.data.lake_tables import TABLE_BADGE_STYLES
 from app.style.charts.base import plot_height
 from app.style.charts.lines import Line, columns_chart, duration_unit, series_chart
+from app.style.columns import DASH, Column
 from app.style.format import clock, count, escape, listing, size
 from app.ui import common_values, components, tables
-from app.ui.tables import DASH, Column
 from app.ui.time_axis import axis_from
 from app.views.health import jobs as background_jobs
 from app.views.health import view_model

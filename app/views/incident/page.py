@@ -17,7 +17,7 @@ from app.style.charts.base import Axis
 from app.style.charts.colours import looks_of
 from app.style.charts.lines import Line, columns_chart, duration_unit
 from app.style.charts.timelines import beside_names, shown_of, timeline_chart
-from app.style.columns import line_width, room_left
+from app.style.columns import Column, line_width, room_left
 from app.style.format import escape, thin
 from app.ui import (
     alert_forms,
@@ -31,7 +31,6 @@ from app.ui import (
 )
 from app.ui.alert_list import moment
 from app.ui.changes import event_marks, events, relevant
-from app.ui.tables import Column
 from app.ui.time_axis import axis_between, note_of
 from app.views.incident import facts, lag, replication, steps, view_model
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS, TOPIC_STATUS

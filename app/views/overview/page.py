@@ -14,6 +14,7 @@ from app.data.history import CLUSTER, History
 from app.data.time_range import DEFAULT_RANGE, RANGES
 from app.style.charts.base import plot_height
 from app.style.charts.lines import Ghost, Line, columns_chart, series_chart
+from app.style.columns import Column
 from app.style.format import count, duration, escape, exact, per_minute, rate, short, thin
 from app.ui import (
     brokers_up,
@@ -30,7 +31,6 @@ from app.ui.advice import forecast
 from app.ui.browser import items, prose
 from app.ui.changes import change_list, deploy_form, event_marks, page_events
 from app.ui.group_list import is_late
-from app.ui.tables import Column
 from app.ui.time_axis import end_of, note_of, page_axis
 from app.views.overview import view_model
 from lake.schemas.current import CLUSTER_STATUS, GROUP_STATUS

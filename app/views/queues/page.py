@@ -13,6 +13,7 @@ from alerting.rules.matchers import Acknowledgement
 from app.data import alert_store, present, queries, queue_history
 from app.data.context import current
 from app.style.charts.lines import series_chart
+from app.style.columns import DASH, Column
 from app.style.format import age, count, escape, exact, rate
 from app.ui import (
     common_values,
@@ -23,7 +24,6 @@ from app.ui import (
     tables,
 )
 from app.ui.browser import items
-from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from app.views.queues import needs, view_model
 from lake.schemas.current import OPEN_ALERTS
@@ -154,7 +154,7 @@ columns, same = common_values.told_apart(
             "growth",
             "change",
             width=74,
-            never=tables.DASH,
+            never=DASH,
             zero="steady",
             help="How fast what waits and what consumers hold grows, of the last five minutes. "
             "Steady: it moves by ten messages at most, or by no more than it swings.",
@@ -208,11 +208,11 @@ tables.show(
     columns,
     in_file={
         **same,
-        "message_ttl_seconds": Column("expires after", "duration", unknown=tables.DASH),
-        "delivery_limit": Column("delivery limit", "count", unknown=tables.DASH),
+        "message_ttl_seconds": Column("expires after", "duration", unknown=DASH),
+        "delivery_limit": Column("delivery limit", "count", unknown=DASH),
         "type": Column("type"),
-        "policy": Column("policy", unknown=tables.DASH),
-        "unknown_reason": Column("why unknown", unknown=tables.DASH),
+        "policy": Column("policy", unknown=DASH),
+        "unknown_reason": Column("why unknown", unknown=DASH),
     },
     sums=escape(common),
     view=view,

@@ -9,12 +9,12 @@ import polars as pl
 from alerting.inputs.facts import RATE_SECONDS
 from alerting.status.model import Status, StatusRules
 from app.style import theme
+from app.style.columns import NEVER, NONE
 from app.style.format import count, exact
 from app.style.theme import BadgeStyle
 from app.ui.alert_list import CRITICAL, WARNING
 from app.ui.group_badges import BADGE_STYLES as GROUP_BADGE_STYLES
 from app.ui.incident_rows import labels_of
-from app.ui.tables import NEVER, NONE
 
 DROPPED = BadgeStyle(
     word="loses dead letters",

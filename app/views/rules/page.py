@@ -16,9 +16,9 @@ from app.data.context import View, current
 from app.style.charts.base import Axis
 from app.style.charts.lines import series_chart
 from app.style.charts.timelines import timeline_chart
+from app.style.columns import Column
 from app.style.format import count, escape
 from app.ui import alert_list, components, tables
-from app.ui.tables import Column
 from app.views.rules import view_model
 from lake.errors import LakeError
 from lake.schemas.model import Table

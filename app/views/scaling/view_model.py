@@ -16,11 +16,11 @@ from app.data.history import History
 from app.style.charts.advice import HEIGHT, Limit, Load, forecast_chart, load_chart, skew_chart
 from app.style.charts.base import Axis
 from app.style.charts.lines import Line, columns_chart
+from app.style.columns import Column
 from app.style.format import count, duration, escape
 from app.ui import components, tables
 from app.ui.advice import advice_history, forecast
 from app.ui.advice.advice_cards import WORDS
-from app.ui.tables import Column
 from app.ui.time_axis import note_of, page_axis
 from scaling.advice.model import AdviceKind, Subject
 from scaling.advisers.group_evidence import hot_partitions

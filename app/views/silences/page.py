@@ -6,10 +6,10 @@ from alerting.errors import AlertingError
 from alerting.rules.lifecycle import active
 from app.data import alert_actions, alert_store
 from app.data.context import current
+from app.style.columns import Column
 from app.style.format import count, escape
 from app.ui import alert_forms, alert_list, components, tables
 from app.ui.symptoms import each_once
-from app.ui.tables import Column
 
 WEEKLY = (
     "What comes again each week is a maintenance window in the file of rules, see "

@@ -13,6 +13,7 @@ from app.data.history import TOPIC
 from app.style.charts.colours import colour_of
 from app.style.charts.heatmaps import bars
 from app.style.charts.lines import Line, columns_chart
+from app.style.columns import DASH, NEVER, Column
 from app.style.format import BRIEFLY, count, duration, escape, exact, rate, share, short, size, thin
 from app.ui import (
     components,
@@ -25,7 +26,6 @@ from app.ui import (
 from app.ui.advice import current_advice, forecast
 from app.ui.changes import change_list, event_marks, events, page_events, relevant
 from app.ui.group_badges import BADGE_STYLES
-from app.ui.tables import DASH, NEVER, Column
 from app.ui.time_axis import note_of, page_axis
 from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
 from lake.schemas.tables import PARTITIONS, TOPIC_HISTORY

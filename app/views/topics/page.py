@@ -8,6 +8,7 @@ from app.data import history_queries, present, schema_registry
 from app.data.context import current
 from app.style.charts.base import note_of_others
 from app.style.charts.lines import series_chart
+from app.style.columns import DASH, Column
 from app.style.format import count, escape, rate, share
 from app.ui import (
     common_values,
@@ -18,7 +19,6 @@ from app.ui import (
 )
 from app.ui.changes import event_marks, page_events
 from app.ui.group_badges import BADGE_STYLES
-from app.ui.tables import DASH, Column
 from app.ui.time_axis import note_of, page_axis
 from lake.schemas.bronze import IS_INTERNAL_TOPIC
 from lake.schemas.current import READERS, TOPIC_STATUS

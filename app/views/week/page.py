@@ -13,7 +13,7 @@ from app.style.format import clock, escape
 from app.ui import components, incidents, losses, open_incidents, tables
 from app.ui.advice import advice_history, forecast
 from app.ui.browser import items
-from app.views.week import picture, view_model
+from app.views.week import picture, portable, view_model
 from lake.schemas.tables import CONTRIBUTORS
 
 # The address holds what the choice shows.
@@ -97,7 +97,7 @@ with heading:
     components.headline(sentence, escape(f"{view.cluster}, {begin} to {last}. {more}"))
 choices.download_button(
     "Download as HTML",
-    lambda: view_model.html(
+    lambda: portable.html(
         f"{view.cluster}: the week from {start:%Y-%m-%d} to {end:%Y-%m-%d}",
         f"{sentence}. {more}",
         list(parts.values()),

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
-from html import escape
 
 import polars as pl
 
 from alerting.rules.folding import as_it_was
 from alerting.rules.lifecycle import Alert
-from app.data.context import View
-from app.style.format import BRIEFLY, count, duration, exact, listing, zone_name
+from app.style.columns import DASH, Column
+from app.style.format import BRIEFLY, count, duration, exact, listing
 from app.style.theme import BadgeStyle
-from app.ui import tables
 from app.ui.alert_list import EVERY_SEVERITY, at_worst, cut_note, moment, severity_style
 from app.ui.incidents import LOSES_DATA, Incident, mended_at, never_fired, worst_time
 from app.ui.symptoms import counted, symptoms_of
-from app.ui.tables import Column
 from app.ui.time_axis import how_much
 from scaling.advice.follow_up import AdviceOutcome, Followed
 
@@ -305,7 +302,7 @@ def advice_part(
             "change": Column("change", width=180),
             "valid_from": Column("given", "time", width=102),
             "became": Column("what became of it", width=400),
-            "saved_hours": Column("consumer-hours saved", "count", unknown=tables.DASH, width=144),
+            "saved_hours": Column("consumer-hours saved", "count", unknown=DASH, width=144),
         },
         noun="pieces of advice that name a number",
         nothing="No advice that names a number was given in this week.",
@@ -370,35 +367,3 @@ def _followed(advice: Part) -> str:
     if followed:
         return f"{count(followed, 'piece', 'pieces')} of advice followed"
     return f"{count(judged.len(), 'piece', 'pieces')} of advice not followed"
-
-
-_CSS = """body{font:14px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}
-table{border-collapse:collapse;width:100%}th,td{text-align:left;vertical-align:top;
-padding:.3rem .6rem;border-bottom:1px solid #8886}@media(prefers-color-scheme:dark){
-body{background:#111418;color:#e6e8eb}}"""
-
-
-def html(title: str, sentence: str, parts: Sequence[Part], view: View) -> str:
-    """Return the report as a page of its own, to be sent or kept; it loads nothing."""
-    times = f"Clock times are of {zone_name(view.zone, view.now)}."
-    body = [f"<h1>{escape(title)}</h1><p>{escape(sentence)} {escape(times)}</p>"]
-    for part in parts:
-        body.append(f"<h2>{escape(part.title)}</h2>")
-        if part.rows.is_empty():
-            body.append(f"<p>{escape(part.nothing)}</p>")
-            continue
-        heads = "".join(
-            f'<th scope="col">{escape(one.label)}</th>' for one in part.columns.values()
-        )
-        lines = "".join(
-            f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>"
-            for row in tables.texts(part.rows, part.columns, view)
-        )
-        body.append(f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>")
-        if part.note:
-            body.append(f"<p>{escape(part.note)}</p>")
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{_CSS}</style></head>'
-        f"<body>{''.join(body)}</body></html>\n"
-    )

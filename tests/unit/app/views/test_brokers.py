@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from app.style.columns import DASH
 from app.ui.brokers_up import BrokersUp, brokers_up
-from app.ui.tables import DASH
 from app.views.brokers import card, leadership
 from app.views.brokers import view_model as brokers_view_model
 from lake.schemas.current import BROKER_STATUS, CLUSTER_STATUS, PARTITIONS_AT_RISK, TOPIC_STATUS

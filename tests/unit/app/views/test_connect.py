@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from app.ui.tables import DASH, NONE
+from app.style.columns import DASH, NONE
 from app.views.connect import view_model
 from lake.schemas.current import OPEN_ALERTS
 from lake.schemas.tables import COLLECTIONS, CONNECTOR_TASKS, CONNECTORS

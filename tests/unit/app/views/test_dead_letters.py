@@ -11,8 +11,9 @@ import pytest
 
 from app.data.context import View
 from app.data.time_range import RANGES, TimeRange, between
+from app.style.columns import DASH, Column
 from app.ui.dead_letter_sources import Source
-from app.ui.tables import DASH, Column, csv
+from app.ui.tables import csv
 from app.views.dead_letters import headline, view_model
 from lake.schemas.current import READERS
 from lake.schemas.tables import DEAD_LETTERS, PARTITIONS

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from alerting.status.explain import Feature
-from app.ui.tables import NEVER, NONE
+from app.style.columns import NEVER, NONE
 from app.views.group import view_model as group_view_model
 from lake.schemas.current import OPEN_ALERTS
 from lake.schemas.tables import CONNECTORS, GROUP_MEMBERS, GROUP_OFFSETS, REBALANCES

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from alerting.status.model import Status
+from app.style.columns import NEVER, NONE
 from app.ui import group_list
 from app.ui.brief_reasons import with_brief_reasons
-from app.ui.tables import NEVER, NONE
 from tests.unit.app.views.made_rows import at, partition_statuses, statuses
 
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 import yaml
 
+from app.style.columns import DASH, NONE, Column
 from app.style.theme import BadgeStyle
 from app.ui import common_values
-from app.ui.tables import DASH, NONE, Column
 from app.views.queues import view_model as queues_view_model
 from config.integrations import RabbitMQSettings
 from lake.schemas.current import OPEN_ALERTS

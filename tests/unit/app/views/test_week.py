@@ -17,7 +17,7 @@ from app.data.context import View
 from app.data.late_hours import first_minute_between, over_objective
 from app.ui.incidents import LOSES_DATA, Incident
 from app.ui.tables import csv
-from app.views.week import view_model
+from app.views.week import portable, view_model
 from lake.schemas.tables import CLUSTER_HISTORY, CONTRIBUTORS, RECOMMENDATIONS
 from scaling.advice.follow_up import AdviceOutcome, Followed
 from tests.unit.app.ui.test_incidents import alert
@@ -119,7 +119,7 @@ def test_incidents_keep_their_order_and_say_how_bad_they_were() -> None:
     ]
     part = view_model.incident_part(found, START, END)
     assert part.rows["what"].to_list() == ["a minute", "an hour", "a note of hours"]
-    page = view_model.html("a week", "3 incidents.", [part], cast(View, Frame()))
+    page = portable.html("a week", "3 incidents.", [part], cast(View, Frame()))
     assert "● was urgent" in page and "i was a note" in page
     assert [line.split(",")[0] for line in csv(part.rows, part.columns).splitlines()] == [
         "severity",
@@ -223,7 +223,7 @@ def test_what_was_saved_is_counted_from_when_advice_was_followed() -> None:
 def test_the_document_loads_nothing_and_escapes_names() -> None:
     part = view_model.objective_part(by_group_of(hour("<script>x</script>", 1, 90.0)))
     empty = view_model.growth_part(pl.DataFrame(schema=CONTRIBUTORS.polars_schema))
-    made = view_model.html("c & d", "1 group.", [part, empty], cast(View, Frame()))
+    made = portable.html("c & d", "1 group.", [part, empty], cast(View, Frame()))
     assert "<script" not in made and "&lt;script&gt;" in made
     assert "c &amp; d" in made and "1 min 30 s" in made
     assert "http" not in made and "src=" not in made
@@ -235,7 +235,7 @@ def test_the_document_says_of_which_zone_its_clock_times_are() -> None:
     part = view_model.objective_part(by_group_of(hour("fast", 24, 90.0)))
     frame = Frame()
     frame.zone = ZoneInfo("Asia/Kolkata")
-    made = view_model.html("a week", "1 group.", [part], cast(View, frame))
+    made = portable.html("a week", "1 group.", [part], cast(View, frame))
     assert "21 Nov 17:30" in made
     assert made.count("Kolkata, UTC+5:30") == 1
 
