@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 import polars as pl
 
@@ -37,13 +38,18 @@ def _briefly(word: str, reason: str, topics: Sequence[str]) -> str:
     if reason.lower().startswith(word.lower()):
         reason = reason[len(word) :].lstrip(",:; ")
     if len(topics) == 1:
-        name = rf"(?<![\w.-]){re.escape(topics[0])}-(\d+)(?: \(1 of \d+\))?"
-        reason = _OF_ONE_ALONE.sub("", re.sub(name, r"partition \1", reason))
+        named = partial(_without_topic, topic=topics[0])
+        reason = _OF_ONE_ALONE.sub("", _PARTITION.sub(named, reason))
     reason = _ALL_RATES.sub(r"\1.", reason)
     said = _OF_ALL.sub("", reason) + not_read + ago
     return said[:1].upper() + said[1:]
 
 
+def _without_topic(partition: re.Match[str], topic: str) -> str:
+    return f"partition {partition[2]}" if partition[1] == topic else partition[0]
+
+
+_PARTITION = re.compile(r"(?<![\w.-])([\w.-]+)-(\d+)(?: \(1 of \d+\))?")
 _HOW_LATE = re.compile(r"^\d[\d\w ]* behind with [\d,]+ messages?[,:]? ")
 _BRIEFER = (
     # How many are lost, in what time, and where: a table has little room.
