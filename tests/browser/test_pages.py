@@ -51,12 +51,13 @@ COVERED = """() => [...document.querySelectorAll('.js-plotly-plot')].flatMap((ch
     const labels = [...chart.querySelectorAll('.annotation-text-g')]
         .map((one) => [one.textContent, one.getBoundingClientRect()]);
     return labels.flatMap(([text, box], at) => [
-        ...(box.left < plot.left || box.right > plot.right ? [`${text} at the edge`] : []),
+        ...(box.left < plot.left && box.right > plot.left || box.right > plot.right
+            ? [`${text} at the edge`] : []),
         ...labels.slice(at + 1).filter(([, other]) =>
             other.left < box.right && box.left < other.right && other.top < box.bottom)
             .map(([other]) => `${text} and ${other}`)]);
 })"""
-"""Labels of charts that cover others, or what is beside the plot."""
+"""Labels of charts that cover others, or the edge of the plot; names stand left of it."""
 BEGIN = """() => {
     const block = document.querySelector(
         '[data-testid=stMainBlockContainer] [data-testid=stVerticalBlock]');
@@ -262,7 +263,8 @@ def test_each_choice_of_the_range_is_a_step_back(watched: Watched) -> None:
 def test_an_item_of_the_overview_leads_to_its_group_and_back(watched: Watched) -> None:
     watched.go("/?range=6h")
     before = watched.entries()
-    follow(watched, "archive stopped", "**/group?**")
+    watched.page.get_by_role("button", name="All of archive stopped").click()
+    follow(watched, "group archive", "**/group?**")
     assert watched.query()["group"] == ["archive"]
     # The address comes before the page.
     eventually(lambda: watched.headline() == "archive", what="the group's page")

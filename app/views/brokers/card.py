@@ -9,6 +9,7 @@ from typing import Any
 
 from alerting.status.phrases import time_left
 from app.style.format import count, duration, exact, rate, size
+from config.visible import visible
 
 _ROW = (
     "<dt style='opacity:.75;margin:0;padding:0'>{}</dt>"
@@ -22,7 +23,8 @@ _LIST = (
 
 def html(rows: Sequence[tuple[str, str]]) -> str:
     """Write labels and their values below each other, as a list that a screen reader tells."""
-    return _LIST.format("".join(_ROW.format(escape(label), escape(said)) for label, said in rows))
+    shown = (_ROW.format(escape(label), escape(visible(said))) for label, said in rows)
+    return _LIST.format("".join(shown))
 
 
 def rows(
