@@ -52,12 +52,13 @@ except AlertingError as error:
     st.stop()
 
 routes.within(routes.ALERTS)
-heading = st.container(gap="xxsmall")
-with heading:
-    routes.link(routes.ALERTS, "Alerts", icon=":material/arrow_back:")
+heading, way_back = st.columns([3, 2], vertical_alignment="center")
+with way_back, st.container(horizontal_alignment="right"):
+    routes.link(routes.ALERTS, "All alerts", icon=":material/arrow_back:")
 if store is None or alert is None:
     components.tab_title(view, "Incident")
-    components.headline("This incident is not known" if asked else "Which incident?")
+    with heading:
+        components.headline("This incident is not known" if asked else "Which incident?")
     components.nothing(
         "The alert store holds no alert of this address: it was pending and did not fire, or its "
         "history was deleted after alerting.history_days. The page Alerts lists those that are "
