@@ -172,7 +172,7 @@ def _other_minimum(
 
 
 def _retention(facts: TopicFacts) -> Recommendation | None:
-    losing = sorted(one.group for one in facts.readers if one.lost_messages)
+    losing = sorted(one.group for one in facts.readers if one.lost_messages != 0)
     if losing:
         return _advice(
             facts,

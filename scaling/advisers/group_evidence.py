@@ -12,7 +12,7 @@ _STUCK_SECONDS = 60.0
 HOT_PARTITIONS = "hot partitions"
 """The figure that names the hot partitions, with their topic."""
 
-KEYS_UNREAD = "whether one key makes it hot: keys are not read"
+KEYS_UNREAD = "keys are not read, so whether one key makes it hot is not known"
 
 
 def hot_partitions(facts: GroupFacts) -> dict[str, Skew]:

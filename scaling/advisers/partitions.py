@@ -26,6 +26,7 @@ from scaling.advice.model import (
     Recommendation,
     Subject,
 )
+from scaling.advisers.group_evidence import KEYS_UNREAD
 from scaling.facts.topic_facts import Reader, TopicFacts
 
 UTILISATION = 0.7
@@ -172,7 +173,7 @@ def _hot_partition(
         complete_sum(facts.rates.values()),
         reader,
         proposed=2 * facts.partitions if known else None,
-        unknown_reason=None if known else "whether one key makes it hot: keys are not read",
+        unknown_reason=None if known else KEYS_UNREAD,
         caveats=of_topic_partitions(facts, 2 * facts.partitions),
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from alerting.checks.loss_deadline import NEAR_SECONDS, WATCH_RATIO, expected_deadline
 from alerting.checks.retention_deadline import Deadline, DeadlineState, Retention
+from alerting.status.model import PartitionStatus
 from alerting.status.phrases import duration
 from scaling.advice.caveats import DISK, SEGMENTS
 from scaling.advice.config_snippets import topic_setting
@@ -18,6 +19,7 @@ from scaling.advice.model import (
     Recommendation,
 )
 from scaling.facts.group_facts import GroupFacts, PartitionFacts
+from scaling.facts.losses import losses
 
 ACT_WITHIN_SECONDS = NEAR_SECONDS
 WATCH_WITHIN_SECONDS = 2 * 86400.0
@@ -34,6 +36,7 @@ ACT_RATIO = 0.8
 """Share of the retention that the oldest unread message has used up."""
 
 _BUYS_SECONDS = 86400
+_HOUR = 3600
 
 
 def group_deadline(facts: GroupFacts) -> tuple[PartitionFacts, Deadline] | None:
@@ -69,15 +72,11 @@ def _partition_deadline(facts: GroupFacts, part: PartitionFacts) -> Deadline:
 def retention_advice(facts: GroupFacts) -> tuple[Recommendation, ...]:
     """Return advice on messages that are lost and on those that will be."""
     found = []
-    lost = [
-        part
-        for part in facts.partitions
-        if part.status.subscribed and part.status.numbers.lost_messages
-    ]
+    lost = losses(facts)
     if lost:
         found.append(_lost(facts, lost))
     deadline, used = coming_deadline(facts), _most_used(facts)
-    losing = {part.status.topic for part in lost}
+    losing = {part.topic for part, _ in lost}
     if deadline is not None and _is_near(facts, *deadline):
         if deadline[0].status.topic not in losing:  # what is lost already is not about to be
             found.append(_coming(facts, *deadline))
@@ -107,9 +106,9 @@ def _is_near(facts: GroupFacts, part: PartitionFacts, deadline: Deadline) -> boo
     )
 
 
-def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
-    total = sum(part.status.numbers.lost_messages or 0 for part in lost)
-    topics = sorted({part.status.topic for part in lost})
+def _lost(facts: GroupFacts, lost: Sequence[tuple[PartitionStatus, int | None]]) -> Recommendation:
+    numbers = [number for _, number in lost if number]
+    topics = sorted({part.topic for part, _ in lost})
     return Recommendation(
         kind=AdviceKind.DATA_LOST,
         cluster=facts.cluster,
@@ -120,7 +119,7 @@ def _lost(facts: GroupFacts, lost: list[PartitionFacts]) -> Recommendation:
         f"retention deleted messages of {', '.join(topics)} that this group had not committed. "
         "What it had not fetched by then is lost, and what waits now is next.",
         evidence=(
-            Evidence(name="lost of late", value=total, unit="messages"),
+            Evidence(name="lost of late", value=sum(numbers) if numbers else None, unit="messages"),
             Evidence(name="partitions", value=len(lost)),
             Evidence(name=TOPICS, value=", ".join(topics)),
             Evidence(name="still waiting", value=facts.status.numbers.lag, unit="messages"),
@@ -237,15 +236,19 @@ def raise_retention(topic: str, retention: Retention) -> tuple[Artefact, ...]:
     """Return the line that keeps the topic's messages a day longer, where its limit is known."""
     if retention.seconds is None or retention.unknown_reason:
         return ()
-    longer = round((retention.seconds + _BUYS_SECONDS) * 1000)
-    return (topic_setting(topic, "retention.ms", longer),)
+    return (topic_setting(topic, "retention.ms", round(_a_day_more(retention.seconds) * 1000)),)
+
+
+def _a_day_more(kept: float) -> float:
+    """Return for how many seconds to keep what is kept for so long: in whole hours."""
+    return (kept + _BUYS_SECONDS) // _HOUR * _HOUR
 
 
 def _longer(facts: GroupFacts, topics: Sequence[str]) -> str:
     """Say for how long to keep the messages of topics, as far as their limits are known."""
     known = [(topic, kept) for topic in topics if (kept := _kept(facts, topic)) is not None]
     said = [
-        f"of {topic} for {duration(kept + _BUYS_SECONDS)} instead of {duration(kept)}"
+        f"of {topic} for {duration(_a_day_more(kept))} instead of {duration(kept)}"
         for topic, kept in known
     ]
     return f"Keep messages {', '.join(said)}. " if said else ""

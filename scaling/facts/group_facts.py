@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from alerting.checks.retention_deadline import PartitionBacklog, Retention, retention_of
+from alerting.inputs.frames import BRIEF_INTERVALS
 from alerting.inputs.windows import GroupKey, build_windows
 from alerting.status.group_status import (
     DEFAULT_STATUS_RULES,
@@ -181,7 +182,7 @@ def group_facts(
         objective: The time lag that a group is not to exceed, seconds, by its name.
         statuses: What is known of the groups' status already.
     """
-    windows = build_windows(offsets, groups)
+    windows = build_windows(offsets, without_brief_gap(offsets, groups))
     limits = _limits(topics, partitions)
     sizes = bytes_per_message(partitions)
     holders, transactional = _holders(offsets), _transactional(offsets)
@@ -227,6 +228,26 @@ def group_facts(
             windows=of_group,
         )
     return facts
+
+
+def without_brief_gap(offsets: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of ``groups`` without the newest one or two polls that have no offsets yet.
+
+    A poll that is being written has groups before it has their offsets, and one that failed tells
+    nothing new: what a group was measured to do stands until it is measured anew.
+    """
+    polls = groups.select("cluster", "observed_at").unique()
+    read = offsets.group_by("cluster", "group").agg(pl.col("observed_at").max().alias("read_at"))
+    gaps = (
+        read.join(polls, on="cluster")
+        .filter(pl.col("observed_at") > pl.col("read_at"))
+        .group_by("cluster", "group", "read_at")
+        .len("missed")
+        .filter(pl.col("missed") < BRIEF_INTERVALS)
+    )
+    marked = groups.join(gaps, on=["cluster", "group"], how="left", maintain_order="left")
+    is_of_gap = (pl.col("observed_at") > pl.col("read_at")).fill_null(value=False)
+    return marked.filter(~is_of_gap).select(groups.columns)
 
 
 def _unsure(status: GroupStatus, windows: Sequence[PartitionWindow]) -> GroupStatus:

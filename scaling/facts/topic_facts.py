@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -18,6 +18,7 @@ from scaling.facts.group_facts import (
     partition_counts,
     retention,
 )
+from scaling.facts.losses import losses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,8 @@ class Reader:
 
     Attributes:
         age_seconds: Age of its oldest unread message on the topic; None is unknown.
-        lost_messages: Messages of the topic that retention deleted of late before it read them.
+        lost_messages: Messages of the topic that retention deleted of late before it read them;
+            None: some, and how many is not known.
         kind: ``plain``, ``streams`` and so on.
         capacity_per_second: What one of its members processes at least (lower end of a measured
             interval); None is unknown.
@@ -35,7 +37,7 @@ class Reader:
 
     group: str
     age_seconds: float | None = None
-    lost_messages: int = 0
+    lost_messages: int | None = 0
     kind: str = "plain"
     members: int | None = None
     capacity_per_second: float | None = None
@@ -133,6 +135,7 @@ def topic_readers(
     for key, facts in groups.items():
         capacity, numbers = facts.capacity, facts.status.numbers
         usable = capacity is not None and capacity.per_second is not None
+        lost = losses(facts)
         peak, now = facts.forecast.per_second, numbers.arrival_per_second
         for topic in facts.subscribed:
             parts = [
@@ -149,7 +152,9 @@ def topic_readers(
                 Reader(
                     group=key.group,
                     age_seconds=max(ages, default=None),
-                    lost_messages=sum(part.numbers.lost_messages or 0 for part in parts),
+                    lost_messages=_together(
+                        [number for part, number in lost if part.topic == topic]
+                    ),
                     kind=facts.kind,
                     members=facts.members,
                     capacity_per_second=capacity.low if usable and capacity is not None else None,
@@ -157,6 +162,12 @@ def topic_readers(
                 )
             )
     return {key: tuple(readers) for key, readers in found.items()}
+
+
+def _together(lost: Sequence[int | None]) -> int | None:
+    """Return how many messages partitions lost; None where no number is known of any."""
+    known = [one for one in lost if one is not None]
+    return sum(known) if known or not lost else None
 
 
 def _alive(brokers: pl.DataFrame) -> dict[str, int]:

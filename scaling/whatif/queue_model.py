@@ -44,6 +44,10 @@ class SimulationError(ValueError):
     """A what-if that cannot be simulated; says why in one line."""
 
 
+ROUGH = "the number of deleted messages is rough: a percent more capacity changes it much"
+"""What is to be known of the number of messages that a run lost."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfInputs:
     """A group as it is now.
@@ -197,9 +201,7 @@ def what_if(
     now = _run(inputs, WhatIfChange(), hours, seed, slots)
     changed = _run(inputs, change, hours, seed, slots)
     if now.lost_messages or changed.lost_messages:
-        notes.append(
-            "the number of deleted messages is rough: a percent more capacity changes it much"
-        )
+        notes.append(ROUGH)
     return WhatIf(
         now=now,
         changed=changed,

@@ -16,7 +16,7 @@ def _card() -> None:
         severity=AdviceSeverity.UNKNOWN,
         confidence=Confidence.LOW,
         reason="Nothing can be advised.",
-        unknown_reason="whether its members come back",
+        unknown_reason="its members were not read",
     )
     card(advice, key="card")
 
@@ -26,4 +26,4 @@ def test_a_card_says_once_that_nothing_can_be_advised() -> None:
     assert not page.exception
     said = [one.value for one in page.markdown]
     assert sum("nothing can be advised" in text.lower() for text in said) == 1
-    assert any("whether its members come back" in text for text in said)
+    assert any(text.endswith(" Its members were not read.") for text in said), "a sentence"

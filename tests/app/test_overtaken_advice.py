@@ -131,6 +131,9 @@ def test_the_card_of_a_change_that_is_withdrawn_says_so(open_page: Open, older: 
     calm(test)
     said = texts(test).replace("\\", "")
     assert f"Withdrawn at {GIVEN:%H:%M}. It is not there now; the next round is due at" in said
+    card = " ".join(one.value for one in test.main.markdown).replace("\\", "")
+    assert "withdrawn" in card
+    assert ":gray[billing: bound by its partitions]" in card
 
 
 def test_a_subject_without_advice_says_when_it_was_last_given(open_page: Open, older: Path) -> None:

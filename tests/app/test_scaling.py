@@ -292,7 +292,7 @@ def test_the_week_of_a_young_lake_says_that_it_was_not_measured(
 
 def test_scaling_shows_numbers_or_why_there_is_none(open_page: Open, filled: Path) -> None:
     test = open_page(filled, "scaling", advice="group:stock:add_consumers:0")
-    assert "what one consumer can process was not measured" in texts(test).replace("\\", "")
+    assert "What one consumer can process was not measured" in texts(test).replace("\\", "")
     test = open_page(filled, "scaling", advice="topic:inventory:durability:0")
     text = texts(test).replace("\\", "")
     assert "**inventory: 3 → 2 min.insync.replicas**" in text

@@ -14,7 +14,7 @@ from app.style.format import count, duration, escape, exact, rate, share, thin
 from app.style.theme import BadgeStyle
 from app.ui import components, routes
 from app.ui.advice.listed_under import UNDER, with_place
-from app.ui.advice.overtaken import OLDER, Overtaken
+from app.ui.advice.overtaken import OLDER, WITHDRAWN, Overtaken
 from scaling.advice.model import (
     AdviceKind,
     AdviceSeverity,
@@ -190,7 +190,7 @@ def summary(rows: pl.DataFrame) -> str:
         title = f"Advice on {_subjects(changes)}"
         parts = [
             *([f"{urgent} to act on now"] if urgent else []),
-            *([f"{ahead} before the next peak"] if ahead else []),
+            *([f"{ahead} before more arrives"] if ahead else []),
             *([f"{count(saved, 'consumer')} to save"] if saved else []),
         ]
         title += f": {', '.join(parts)}" if parts else ""
@@ -213,6 +213,7 @@ def card(
     link: str | None = None,
     older: Overtaken | None = None,
     when: str = "",
+    is_withdrawn: bool = False,
 ) -> None:
     """Draw a recommendation; its evidence and what may go wrong are folded.
 
@@ -222,10 +223,12 @@ def card(
         link: The page of its subject; None: this page is.
         older: What is newer than the advice, which is subdued then.
         when: When its figures were measured, where what stands beside the card is newer.
+        is_withdrawn: Whether the newest round does not give it any more.
     """
-    say = st.markdown if older is None else st.caption
+    stands = older is None and not is_withdrawn
+    say = st.markdown if stands else st.caption
     said = escape(headline(advice, older))
-    title = f"**{said}**" if older is None else f":gray[{said}]"
+    title = f"**{said}**" if stands else f":gray[{said}]"
     with st.container(border=True, key=key):
         with st.container(
             horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
@@ -239,7 +242,7 @@ def card(
                         {link: advice.subject},
                         help_text=f"The page of {escape(advice.subject)}",
                     )
-                components.badge(badge_style(advice, older))
+                components.badge(WITHDRAWN if is_withdrawn else badge_style(advice, older))
         if older is not None:
             st.markdown(escape(older.sentence))
         if not _is_title(advice):
@@ -247,15 +250,14 @@ def card(
         if advice.consequence:
             say(f":gray[If nothing is done:] {escape(thin(advice.consequence))}")
         if advice.unknown_reason:
-            st.markdown(
-                f":violet-badge[:material/help: unknown] {escape(thin(advice.unknown_reason))}"
-            )
+            why = escape(thin(f"{advice.unknown_reason[0].upper()}{advice.unknown_reason[1:]}"))
+            st.markdown(f":violet[:material/help:] {why.rstrip('.')}.")
         about = f"{when}, {advice.confidence.value} confidence".removeprefix(", ")
         st.caption(f"{about[0].upper()}{about[1:]}.")
         _blockers(advice)
         _evidence(advice, key)
         _caveats(advice)
-        _artefacts(advice, key, is_open=older is None and advice.severity is AdviceSeverity.ACT_NOW)
+        _artefacts(advice, key, is_open=stands and advice.severity is AdviceSeverity.ACT_NOW)
 
 
 def _is_title(advice: Recommendation) -> bool:

@@ -22,6 +22,13 @@ OLDER = BadgeStyle(
     colour="gray",
     meaning="What it is about has changed since; the next round advises anew.",
 )
+WITHDRAWN = BadgeStyle(
+    word="withdrawn",
+    symbol="↺",
+    icon=":material/history:",
+    colour="gray",
+    meaning="The newest round does not advise it any more.",
+)
 _BETTER = frozenset({Status.OK, Status.CATCHING_UP})
 IN_SYNC = "in sync"
 _OF_NOBODY = (AdviceKind.KEEP, AdviceKind.START_CONSUMERS, AdviceKind.RESTART_CONNECTOR)

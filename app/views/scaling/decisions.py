@@ -13,7 +13,7 @@ from app.style.format import clock, exact
 from app.ui import group_list, loss_words, routes
 from app.ui.advice import advice_cards
 from app.ui.advice.listed_under import UNDER, with_place
-from app.ui.advice.overtaken import Known, Overtaken, is_folded
+from app.ui.advice.overtaken import WITHDRAWN, Known, Overtaken, is_folded
 from app.ui.browser.items import Item, Target
 from app.views.scaling import brief
 from scaling.advice.advice_table import from_row
@@ -168,7 +168,7 @@ def items(
         newer, at = older.get(names[0]), about["confirmed_at"][0]
         group = advice.subject if advice.subject_kind is Subject.GROUP else ""
         deadline, now_there = deadlines.get(group), figures.get(group)
-        until = lost.get(group) or _until(deadline, now)
+        until = "" if withdrawn is not None else lost.get(group) or _until(deadline, now)
         cards = [
             (_card_of(_further(one, advice), name), _is_said(one, advice, until))
             for one, name in zip(further, names[1:], strict=True)
@@ -176,7 +176,7 @@ def items(
         found.append(
             Item(
                 id=names[0],
-                badge=advice_cards.badge_style(advice, newer),
+                badge=advice_cards.badge_style(advice, newer) if withdrawn is None else WITHDRAWN,
                 what=advice.subject,
                 when="" if at == measured_at else f"{word} {clock(at, zone, now=now)}",
                 why=_why(advice, newer, now_there) if withdrawn is None else withdrawn[names[0]],
@@ -212,6 +212,13 @@ def overtaken_line(rows: pl.DataFrame, older: Mapping[str, Overtaken]) -> str:
     return f"Overtaken: {'; '.join([*said, *more])}." if said else ""
 
 
+_OVER: Mapping[AdviceKind, str] = {
+    AdviceKind.DATA_LOST: "No loss was seen in the ten minutes before",
+    AdviceKind.RETENTION_DEADLINE: "Retention is not near what waits any more",
+}
+"""Why advice is withdrawn whose reason is no matter of what is advised instead."""
+
+
 def why_withdrawn(row: Mapping[str, Any], newest: pl.DataFrame) -> str:
     """Say in a few words why a change is not advised any more.
 
@@ -226,9 +233,20 @@ def why_withdrawn(row: Mapping[str, Any], newest: pl.DataFrame) -> str:
     counted = about.filter(pl.col("quantity") == quantity)["current"].drop_nulls()
     if quantity and then is not None and counted.len() and counted[0] != then:
         return f"It has {exact(counted[0])} {quantity} now, {exact(then)} then"
-    return next(
-        (brief.why(from_row(one)) for one in about.iter_rows(named=True)), "It is not there now"
+    if about.is_empty():
+        return "It is not there now"
+    given = from_row(about.row(0, named=True))
+    is_of_consumers = given.subject_kind is Subject.GROUP or given.kind is AdviceKind.UNKNOWN
+    said = (
+        _capital(brief.why(given))
+        if is_of_consumers
+        else "What it followed from was not found again"
     )
+    return said if given.kind is AdviceKind.UNKNOWN else _OVER.get(AdviceKind(row["kind"]), said)
+
+
+def _capital(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def last_given(given: pl.DataFrame, asked: str) -> datetime | None:

@@ -143,7 +143,8 @@ def draw_card(chosen_row: Mapping[str, Any]) -> None:
     """Draw what is advised where the viewer chose, and since when."""
     advice = from_row(chosen_row)
     since = f"advised since {clock(chosen_row['valid_from'], view.zone, now=view.now)}"
-    if why := withdrawn.get(decisions.row_id(chosen_row)):
+    why = withdrawn.get(decisions.row_id(chosen_row))
+    if why:
         since = ""
         st.caption(escape(f"Withdrawn at {newest}. {why}; {next_round}."))
     measured = current_advice.measured_until(chosen_row["confirmed_at"], view)
@@ -152,6 +153,7 @@ def draw_card(chosen_row: Mapping[str, Any]) -> None:
         key="chosen",
         link=decisions.LINKS.get(advice.subject_kind),
         older=older.get(decisions.row_id(chosen_row)),
+        is_withdrawn=bool(why),
         when=", ".join(filter(None, (measured, since))),
     )
 

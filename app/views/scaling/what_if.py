@@ -5,29 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import polars as pl
 import streamlit as st
 
+from app.data import losses
 from app.data.context import View
 from app.style.charts.advice import what_if_chart
 from app.style.charts.base import Axis
-from app.style.format import count, duration, escape, exact, short
+from app.style.format import duration, escape, exact, short
 from app.ui import components
 from app.ui.advice import forecast
 from app.views.scaling import questions
+from app.views.scaling.outcome import Lost, drained, instead_of_model, off_measured, outcome
 from lake.schemas.grain import Grain
 from lake.schemas.tables import GROUP_HISTORY
 from scaling.facts.capacity import not_measured
 from scaling.facts.group_facts import GroupFacts
 from scaling.whatif.inputs import what_if_inputs
 from scaling.whatif.queue_model import (
+    ROUGH,
     Campaign,
     LostConsumer,
     SimulationError,
     WhatIf,
     WhatIfChange,
-    WhatIfOutcome,
     what_if,
 )
 from scaling.whatif.replay import (
@@ -41,9 +42,6 @@ from scaling.whatif.replay import (
 from scaling.whatif.replay import forecast as forecast_course
 
 _HOURS = 6.0
-
-_OFF = 0.2
-"""A model whose highest lag is off what was measured by more than this part says so."""
 
 _AT_LEAST = "One consumer may process more than this, so less may wait"
 """What a simulation with the lower bound of a capacity says of itself."""
@@ -156,8 +154,13 @@ def panel(view: View, facts: GroupFacts, read_at: datetime, proposed: int | None
             begin = min(one.at for one in minutes if one.arrival_per_second is not None)
         elif arrivals == questions.EXPECTED:
             begin = _begin(begin, hours)
-        _show(view, found, minutes, arrivals, datetime.fromtimestamp(begin, UTC))
-        if asked.per_second == rounded(at_least):
+        is_least = asked.per_second == rounded(at_least)
+        lost = Lost(
+            measured=_measured_loss(view, group, begin, read_at) if found.is_replay else None,
+            is_unknown=is_least and not found.is_replay,
+        )
+        _show(view, found, minutes, arrivals, datetime.fromtimestamp(begin, UTC), lost)
+        if is_least:
             st.caption(escape(f"{_AT_LEAST}: {not_measured(measured)}."))
 
 
@@ -192,74 +195,23 @@ def _expected(view: View, group: str) -> list[tuple[float, float]]:
     return []
 
 
-def outcome(found: WhatIf) -> str:
-    """Say how late the group would be with the change and as it is, and what makes no difference.
-
-    A backlog that is drained and comes back is said to.
-    """
-    spare = f" {found.spare[0].upper()}{found.spare[1:]}." if found.spare else ""
-    return f"{_compared(found)}{_back(found)}{spare}"
-
-
-def _compared(found: WhatIf) -> str:
-    now, changed = found.now, found.changed
-    would = f"the time lag would {'have been' if found.is_replay else 'be'}"
-    if _how_late(now) == _how_late(changed):
-        is_same = np.array_equal(now.lag, changed.lag)
-        given = "As it is" if is_same else "With the change as without it"
-        return f"{given}, {would} {_how_late(now)}{_of(found)}."
-    given, as_it_is = "With the change", "as it is"
-    if now.consumers != changed.consumers:
-        # What more of them than are of use would do was not worked out: it is the same.
-        consumers = found.most_useful or changed.consumers
-        given, as_it_is = f"With {count(consumers, 'consumer')}", f"with {now.consumers}"
-    return f"{given} {would} {_how_late(changed)}; {as_it_is} {_how_late(now)}{_of(found)}."
-
-
-def _of(found: WhatIf) -> str:
-    """Say in how long messages are deleted, where some are: a total alone tells little."""
-    is_lost = round(found.now.lost_messages) or round(found.changed.lost_messages)
-    return f" in {duration(found.hours * 3600)}" if is_lost else ""
-
-
-def _back(found: WhatIf) -> str:
-    """Say of a backlog that is drained and comes back that it does."""
-    said = [
-        f"{who}, it drains in {duration(one.drain_seconds)} and comes back"
-        for who, one in (("with the change", found.changed), ("as it is", found.now))
-        if one.is_back
-    ]
-    if len(said) == 2 and found.now.drain_seconds == found.changed.drain_seconds:
-        said = said[1:]
-    return f" The backlog does not stay drained: {'; '.join(said)}." if said else ""
-
-
-def _how_late(one: WhatIfOutcome) -> str:
-    lost = round(one.lost_messages)
-    deleted = f", with {count(lost, 'message')} deleted unread" if lost else ""
-    return f"at most {duration(one.time_lag_peak_seconds)}{deleted}"
-
-
-def off_measured(found: WhatIf, measured: Sequence[MeasuredMinute]) -> str:
-    """Say that the model's highest lag is far from the measured one; nothing where it is near.
-
-    Args:
-        found: A replay of these minutes.
-        measured: What was measured.
-    """
-    lags = [one.lag for one in measured if one.lag is not None]
-    if not lags or abs(found.now.lag_peak - max(lags)) <= _OFF * max(lags):
-        return ""
-    return (
-        f"Measured, the lag was at most {exact(round(max(lags)))}; the model, as it is, has "
-        f"{exact(round(found.now.lag_peak))}: compare its courses with each other only."
-    )
+def _measured_loss(view: View, group: str, begin: float, end: datetime) -> int | None:
+    """Return how many messages were deleted unread in a time; None where that is not known."""
+    with components.guarded():
+        found = losses.of_group(view, group, datetime.fromtimestamp(begin, UTC), end)
+        return None if found is None else found.messages
+    return None
 
 
 def _show(
-    view: View, found: WhatIf, minutes: Sequence[MeasuredMinute], arrivals: str, begin: datetime
+    view: View,
+    found: WhatIf,
+    minutes: Sequence[MeasuredMinute],
+    arrivals: str,
+    begin: datetime,
+    lost: Lost,
 ) -> None:
-    st.markdown(escape(outcome(found)))
+    st.markdown(escape(outcome(found, lost)))
     if found.now.consumer_hours != found.changed.consumer_hours:
         hours_of = f"{short(found.changed.consumer_hours)} consumer-hours"
         st.caption(f"It takes {hours_of}; as it is {short(found.now.consumer_hours)}.")
@@ -341,16 +293,7 @@ def _show(
             if arrivals == questions.EXPECTED
             else "one draw of arrivals"
         ),
-        *found.notes,
+        *(one for one in found.notes if one != ROUGH or not instead_of_model(found, lost)),
         *([not_followed] if not_followed else []),
     ]
     st.caption(escape("; ".join(notes) + "."))
-
-
-def drained(one: WhatIfOutcome) -> str:
-    """Say after which time a backlog is drained, in a word or two."""
-    if one.drain_seconds is None:
-        return "not yet"
-    if one.is_back:
-        return "comes back"
-    return duration(one.drain_seconds) if one.drain_seconds else "never late"

@@ -13,7 +13,7 @@ from alerting.status.phrases import time_left
 from app.data.context import View
 from app.style.format import thin
 from app.ui.advice import advice_cards
-from app.ui.advice.overtaken import OLDER, Overtaken
+from app.ui.advice.overtaken import OLDER, WITHDRAWN, Overtaken
 from app.views.scaling import brief, decisions, view_model, what_if
 from lake.schemas.current import GROUP_STATUS
 from lake.schemas.tables import GROUP_HISTORY
@@ -24,6 +24,7 @@ from scaling.advice.model import (
     Confidence,
     Evidence,
     Recommendation,
+    Subject,
 )
 from scaling.advisers.retention import group_deadline
 from tests.unit.alerting.status.scenarios import constant
@@ -55,6 +56,12 @@ def test_the_rows_on_a_group_have_its_deadline_from_one_source_and_once() -> Non
     assert not any(said in text for one in advice for text in (one.reason, one.consequence or ""))
     unknown = decisions.items(rows, {}, picked=None, now=NOW, zone=UTC)
     assert [one.until for one in unknown] == [""]
+
+
+def test_the_headline_does_not_say_of_a_trend_that_a_peak_comes() -> None:
+    """The same limit is behind what the last quarter of an hour and what a day's forecast says."""
+    rows = frame(replace(ADD, limiting_factor="forecast"))
+    assert advice_cards.summary(rows) == "Advice on 1 group: 1 before more arrives"
 
 
 def test_a_subject_may_have_colons_in_its_name() -> None:
@@ -232,6 +239,19 @@ def test_a_change_that_is_withdrawn_says_why(newest: Recommendation, why: str) -
     assert list(said.values()) == [why]
     (item,) = decisions.items(rows, {}, picked=None, now=NOW, zone=UTC, withdrawn=said)
     assert (item.why, item.when) == (why, "last given 00:00")
+    assert item.badge == WITHDRAWN, "it is not urgent any more"
+
+
+def test_what_a_topic_is_kept_as_it_is_for_is_not_why_retention_is_no_matter() -> None:
+    was = replace(ADD, kind=AdviceKind.DATA_LOST, subject_kind=Subject.TOPIC, quantity="")
+    kept = replace(was, kind=AdviceKind.KEEP, reason="1 broker may fail. No reason to change it.")
+    (row,) = frame(was).iter_rows(named=True)
+
+    assert decisions.why_withdrawn(row, frame(kept)) == "No loss was seen in the ten minutes before"
+    (row,) = frame(replace(was, kind=AdviceKind.DURABILITY)).iter_rows(named=True)
+    assert decisions.why_withdrawn(row, frame(kept)) == "What it followed from was not found again"
+    unknown = replace(kept, kind=AdviceKind.UNKNOWN, unknown_reason="its offsets were not read")
+    assert decisions.why_withdrawn(row, frame(unknown)) == "Its offsets were not read"
 
 
 def test_a_row_says_when_it_was_measured_where_that_is_not_as_the_page_says_of_all() -> None:

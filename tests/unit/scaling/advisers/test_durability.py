@@ -145,7 +145,7 @@ def test_a_topic_of_which_a_reader_loses_data_cannot_wait_however_late_the_slowe
     figures = {one.name: one.value for one in advice.evidence}
     assert figures[LOSING_GROUPS] == "archive", "lists put it into the row of that group"
     (change,) = advice.artefacts
-    assert change.text.endswith("--add-config retention.ms=87400000")
+    assert change.text.endswith("--add-config retention.ms=86400000")
 
 
 def test_commands_quote_the_name() -> None:

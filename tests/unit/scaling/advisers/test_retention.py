@@ -31,7 +31,7 @@ def test_close_to_retention_overrides_patience() -> None:
     assert evidence(found[0])["time until retention"] == pytest.approx((1200 - 840) / 0.4, rel=0.02)
     assert found[0].reason.startswith("Keep messages of orders for 1 d instead of 20 min. ")
     change = found[0].artefacts[0].text
-    assert change.endswith("--entity-name orders --add-config retention.ms=87600000")
+    assert change.endswith("--entity-name orders --add-config retention.ms=86400000")
 
 
 @pytest.mark.parametrize(
@@ -127,6 +127,28 @@ def test_lost_data_is_reported_and_evaluation_goes_on() -> None:
         "Keep messages of orders for 8 d instead of 7 d. In the last ten minutes, or since its "
         "last commit"
     )
+
+
+def test_a_group_that_loses_data_is_advised_to_keep_messages_though_no_loss_was_read() -> None:
+    """As its alert says, whose memory is longer."""
+    late = facts(six(arrival=constant(100.0), capacity=constant(60.0), warm_up=0.0))
+    losing = replace(late, status=replace(late.status, status=Status.LOSING_DATA))
+
+    found = advice_on(losing)
+
+    assert kinds(found)[0] is AdviceKind.DATA_LOST
+    assert evidence(found[0])["lost of late"] is None
+    assert evidence(found[0])["topics"] == "orders"
+
+
+def test_the_text_and_the_command_keep_messages_for_as_long() -> None:
+    parts = six(members=0, state="empty", capacity=constant(0.0), backlog=5000)
+    parts[2] = changed(parts[2], lambda t, s: s._replace(log_start=(s.committed or 0) + 70))
+
+    first = advice_on(facts(parts, holders=lambda p: None, retention=Retention(seconds=60.0)))[0]
+
+    assert first.reason.startswith("Keep messages of orders for 1 d instead of 1 min. ")
+    assert first.artefacts[0].text.endswith("retention.ms=86400000")
 
 
 def test_how_long_to_keep_messages_is_not_said_where_the_present_limit_is_unknown() -> None:

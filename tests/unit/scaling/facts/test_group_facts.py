@@ -261,6 +261,29 @@ def test_group_without_offsets_is_unknown_not_gone() -> None:
     assert advice_on(found)[0].kind is AdviceKind.UNKNOWN
 
 
+def test_one_or_two_polls_without_offsets_take_nothing_back() -> None:
+    """The newest poll may be half written: groups come before their offsets."""
+
+    def advised(read_until: int) -> list[AdviceKind]:
+        overtaken = pl.when(pl.col("observed_at") < BEGIN + timedelta(seconds=15 * 30)).then(
+            pl.lit(0)
+        )
+        rows = offsets(consumed=1000).with_columns(
+            log_start=overtaken.otherwise(pl.col("committed") + 70).cast(pl.Int64)
+        )
+        read = rows.filter(pl.col("observed_at") <= BEGIN + timedelta(seconds=15 * read_until))
+        found = group_facts(read, groups(), topics(), partitions())[KEY]
+        assert (found.status.numbers.lag is None) == (read_until < 38)
+        [reader] = topic_readers({KEY: found})["demo", "orders"]
+        assert reader.lost_messages, "the topic is advised as its group is"
+        return [one.kind for one in advice_on(found)]
+
+    assert advised(40)[0] is AdviceKind.DATA_LOST
+    assert advised(39) == advised(40)
+    assert advised(38) == advised(40)
+    assert AdviceKind.DATA_LOST in advised(34)
+
+
 def test_deleted_group_is_gone() -> None:
     old = groups().filter(pl.col("poll_id") == "p0")
     other = groups(group="other").filter(pl.col("poll_id") == "p40")
