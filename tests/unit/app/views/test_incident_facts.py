@@ -37,11 +37,11 @@ def test_an_incident_that_is_over_says_when_it_began_and_ended_how_bad_and_who()
 @pytest.mark.parametrize(
     ("check", "value", "said"),
     [
-        pytest.param("stalled", 24889.0, "24 889 messages", id="messages"),
+        pytest.param("stalled", 24889.0, "24\u202f889 messages", id="messages"),
         pytest.param("under_replicated", 1.0, "1 partition", id="one"),
         pytest.param("objective_missed", 208.0, "3 min 28 s", id="time"),
         pytest.param("data_loss_deadline", 600.0, "10 min left", id="time that is left"),
-        pytest.param("disk_free", 0.04, "4 % free", id="ratio that is left"),
+        pytest.param("disk_free", 0.04, "4\u202f% free", id="ratio that is left"),
         pytest.param("data_stale", 5.2, "5 intervals", id="intervals"),
         pytest.param("dead_letter_new_reason", 2.0, "2 classes", id="classes"),
         pytest.param("broker_missing", 1.0, "act now", id="it is so, or not"),
