@@ -131,10 +131,12 @@ def numbered(one: Incident) -> str:
 
 def _none_fired(found: SymptomCount) -> str:
     if not found.pending:
-        every = "all " if found.never_fired > 1 else ""
-        return f"{count(found.never_fired, 'symptom')}, {every}{TOO_SHORT}"
-    said = f"{count(found.pending, 'symptom')} pending, none has alerted yet"
-    return _listed([said], [(found.never_fired, TOO_SHORT)])
+        return _every(found.never_fired, TOO_SHORT)
+    return _listed([_every(found.pending, "pending")], [(found.never_fired, TOO_SHORT)])
+
+
+def _every(number: int, what: str) -> str:
+    return f"{count(number, 'symptom')}, {'all ' if number > 1 else ''}{what}"
 
 
 def _listed(said: Sequence[str], beside: Iterable[tuple[int, str]]) -> str:

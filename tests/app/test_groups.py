@@ -19,6 +19,7 @@ from streamlit.testing.v1.element_tree import Block
 
 from app.style.charts.colours import colour_of
 from app.style.theme import LIGHT
+from app.ui import group_list
 from config.load import load
 from lake.schemas.tables import (
     CHANGES,
@@ -57,6 +58,11 @@ def test_what_is_looked_up_of_groups_is_in_their_file_and_no_column_is_cut(
     monkeypatch.setattr(
         st, "download_button", lambda label, data, *, key, **look: files.update({key: data()})
     )
+    monkeypatch.setattr(
+        group_list,
+        "with_total_losses",
+        lambda some, lost: some.with_columns(reason=pl.lit("77 lost.")),
+    )
     test = open_page(filled, "groups")
     assert "objective_seconds" not in test.dataframe[0].value
     assert "; objective 5 min" in texts(test)
@@ -65,6 +71,7 @@ def test_what_is_looked_up_of_groups_is_in_their_file_and_no_column_is_cut(
         *("drained in (seconds)", "members", "partitions", "kind", "idle", "objective (seconds)")
     ]
     by_group = {row["group"]: row for row in file.iter_rows(named=True)}
+    assert set(test.dataframe[0].value["reason"]) == set(file["why"]) == {"77 lost."}
     assert by_group["payments"]["members"] == 4
     assert by_group["clicks-enricher"]["idle"] == 2
     assert set(file["objective (seconds)"]) == {300.0}

@@ -218,7 +218,7 @@ else:
         else "groups",
         sums=f"{'Together' if found.height == rows.height else 'Of those that match'}: "
         f"{group_list.totals(found)}" + (f"; objective {duration(objective)}" if objective else ""),
-        every=lambda: with_advice(busy),
+        every=lambda: group_list.with_total_losses(with_advice(busy), lost),
         in_file=looked_up | objectives,
     )
     if not quiet.is_empty():

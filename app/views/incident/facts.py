@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
 
+from alerting.checks.model import Check
+from alerting.checks.registry import CHECKS
 from alerting.rules import folding
 from alerting.rules.lifecycle import Alert
 from alerting.rules.matchers import Acknowledgement
 from alerting.status.phrases import or_before
-from app.style.format import clock, clock_after, count, duration
+from app.style.format import clock, clock_after, count, duration, share
 from app.ui.alert_list import SEVERITY_BADGE_STYLES, moment
 from app.ui.incident_list import what_goes_on
 from app.ui.incidents import Incident, mended_at, worst_time
@@ -56,7 +58,8 @@ def of_incident(
         _lasted(incident, now, written),
         Fact(
             label="At its worst",
-            value=SEVERITY_BADGE_STYLES[cause.severity].word,
+            value=(worst and amount(CHECKS[cause.check], worst.value))
+            or SEVERITY_BADGE_STYLES[cause.severity].word,
             note=cause.rule if worst is None else f"at {written(moment(worst.at))}",
         ),
         Fact(
@@ -65,6 +68,23 @@ def of_incident(
             note=", ".join([_why(by), *(["silenced"] if is_quiet else [])]),
         ),
     ]
+
+
+def amount(check: Check, value: float) -> str:
+    """Write how bad something was by what was measured of it; nothing where it is so or not."""
+    match check.unit:
+        case "1":
+            return ""
+        case "seconds":
+            return f"{duration(value)}{' left' if check.bad == 'below' else ''}"
+        case "ratio":
+            return f"{share(value)}{' free' if check.bad == 'below' else ''}"
+        case "intervals":
+            return count(round(value), "interval")
+        case "classes":
+            return count(round(value), "class", "classes")
+        case _:
+            return count(round(value), check.unit.removesuffix("s"))
 
 
 def _fired(cause: Alert, written: partial[str]) -> str:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
+from alerting.checks.registry import CHECKS
 from alerting.rules.lifecycle import Alert
 from alerting.rules.matchers import Acknowledgement, TakenBack
 from alerting.rules.model import SEVERITIES
@@ -277,20 +278,31 @@ def _of_symptoms(alike: Sequence[Alert], known_cause: str) -> list[Step]:
     kind = "pending" if never_fired(alike[0]) else "symptom"
     found = [Step(at=began, kind=kind, what=named(alike), detail=detail)]
     ends = [over_at(one) for one in alike if one.resolved_at is not None]
-    if len(ends) == len(alike) or (ends and not _is_one(alike)):
-        of = f"{len(ends)} of " if len(ends) < len(alike) else ""
+    things = {identity(one) for one in alike}
+    is_over = things - {identity(one) for one in alike if one.resolved_at is None}
+    if is_over:
+        of = f"{len(is_over)} of " if len(is_over) < len(things) else ""
         over = f"over: {of}{named(alike)}"
         found.append(Step(at=moment_of(max(ends)), kind="end", what=over, detail=at_end))
     return found
 
 
 def named(alike: Sequence[Alert]) -> str:
-    """Name symptoms that are alike: ``18 symptoms: under replicated``, ``x is late, 3 times``."""
+    """Name symptoms that are alike: ``18 topics: under replicated``, ``x is late, 3 times``.
+
+    They are some of an incident's symptoms: their number is of what they are about.
+    """
     if len(alike) == 1:
         return alike[0].what
     if _is_one(alike):
         return f"{alike[0].what}, {count(len(alike), 'time')}"
-    return f"{count(len(alike), 'symptom')}: {alike[0].check.replace('_', ' ')}"
+    check, things = alike[0].check, {identity(one) for one in alike}
+    label = CHECKS[check].labels[-1]
+    return f"{count(len(things), _NOUNS.get(label, label))}: {check.replace('_', ' ')}"
+
+
+_NOUNS = {"name": "source", "path": "log directory"}
+"""What a check looks at, where its label is no word for it."""
 
 
 def _is_one(alike: Sequence[Alert]) -> bool:

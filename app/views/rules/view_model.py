@@ -10,6 +10,7 @@ import polars as pl
 from alerting.checks.registry import CHECKS
 from alerting.rules.lifecycle import Alert
 from alerting.rules.model import Rule
+from alerting.status.model import DEFAULT_STATUS_RULES
 from app.style.format import duration, exact, share
 from app.ui import alert_list
 from lake.schemas.model import Table
@@ -25,8 +26,8 @@ def when_alerts_fire(evaluated_every_seconds: float) -> tuple[str, str]:
         f"Evaluated about every {duration(evaluated_every_seconds)}: an alert fires once its rule "
         "was true for the time in “for”.",
         "Never earlier, and later by as long as nobody had seen it. The status of a group waits by "
-        "itself until it is sure: that a group falls behind is true only once it lasts and no "
-        "passing peak explains it.",
+        "itself until it is sure, and “for” begins after that: that a group falls behind is true "
+        "only once it lasts and no passing peak explains it.",
     )
 
 
@@ -97,7 +98,7 @@ def condition(rule: Rule) -> str:
         return f"{check.meaning}: {'over' if above else 'under'} {written}"
     counted = _RELATIVE.sub(r"\1 \2", check.meaning)
     if above and rule.threshold == 0:
-        return counted
+        return f"{counted}{_TAKES.get(rule.check, '')}"
     return f"{'more' if above else 'less'} than {exact(rule.threshold)} {counted}"
 
 
@@ -107,6 +108,14 @@ _MEASURES: Mapping[str, Callable[[float], str]] = {
     "intervals": "{:g}".format,
 }
 """Units of what is measured, not counted."""
+
+_TAKES: Mapping[str, str] = {
+    "stopped": f", which takes {duration(DEFAULT_STATUS_RULES.slight_seconds)} without members or "
+    "more",
+    "stalled": f", which takes {duration(DEFAULT_STATUS_RULES.stall_seconds)} without a commit or "
+    "more",
+}
+"""Statuses that wait by themselves before they are said: "for" begins after that."""
 
 _OVER_NOTHING: Mapping[str, str] = {
     "objective_missed": "the oldest unread message of a group that falls behind is older than its "

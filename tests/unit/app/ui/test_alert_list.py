@@ -112,7 +112,12 @@ def test_what_never_had_a_value_is_not_drawn() -> None:
             "polled (basic.get)",
             id="a count",
         ),
-        pytest.param("stopped", 0, "messages wait while the group is stopped", id="any at all"),
+        pytest.param(
+            "stopped",
+            0,
+            "messages wait while the group is stopped, which takes 30 s without members or more",
+            id="any at all",
+        ),
         pytest.param(
             "redrive_stopped",
             0,

@@ -65,13 +65,18 @@ def test_those_that_never_fired_are_in_no_number_of_symptoms() -> None:
         pytest.param((NEVER,), "", "1 symptom, too short to alert", id="one never fired"),
         pytest.param(
             (PENDING,),
-            *("1 pending", "1 symptom pending, none has alerted yet"),
-            id="none has alerted yet",
+            *("1 pending", "1 symptom, pending"),
+            id="one is pending",
+        ),
+        pytest.param(
+            (PENDING, replace(PENDING, fingerprint="f", labels={"group": "f"})),
+            *("2 pending", "2 symptoms, all pending"),
+            id="all are pending",
         ),
         pytest.param(
             (PENDING, NEVER),
             "1 pending",
-            "1 symptom pending, none has alerted yet, and 1 too short to alert",
+            "1 symptom, pending, and 1 too short to alert",
             id="one may fire, one did not",
         ),
         pytest.param(

@@ -34,6 +34,24 @@ def test_an_incident_that_is_over_says_when_it_began_and_ended_how_bad_and_who()
     assert notes(outlived)["Lasted"][1] == "last symptom until 00:23:40"
 
 
+@pytest.mark.parametrize(
+    ("check", "value", "said"),
+    [
+        pytest.param("stalled", 24889.0, "24\u202f889 messages", id="messages"),
+        pytest.param("under_replicated", 1.0, "1 partition", id="one"),
+        pytest.param("objective_missed", 208.0, "3 min 28 s", id="time"),
+        pytest.param("data_loss_deadline", 600.0, "10 min left", id="time that is left"),
+        pytest.param("disk_free", 0.04, "4\u202f% free", id="ratio that is left"),
+        pytest.param("data_stale", 5.2, "5 intervals", id="intervals"),
+        pytest.param("dead_letter_new_reason", 2.0, "2 classes", id="classes"),
+        pytest.param("broker_missing", 1.0, "act now", id="it is so, or not"),
+    ],
+)
+def test_at_its_worst_is_what_was_measured(check: str, value: float, said: str) -> None:
+    cause = replace(CAUSE, check=check, worst=Worst(at=1500.0, value=value, detail="x"))
+    assert notes(Incident(cause=cause))["At its worst"] == (said, "at 00:25:00")
+
+
 def test_an_incident_that_goes_on_says_for_how_long() -> None:
     cause = replace(CAUSE, state=State.FIRING, resolved_at=None, began_before=True)
     worst = Worst(at=1500.0, value=9.0, detail="x")

@@ -192,14 +192,17 @@ def test_symptoms_that_are_alike_are_one_row_with_their_names() -> None:
     incident = Incident(cause=CAUSE, symptoms=alike)
     found = of_incident(incident, (), {})
     said = [(step.what, step.detail) for step in found if step.kind == "symptom"]
-    assert said == [("3 symptoms: under replicated", "a, b, d")]
+    assert said == [("3 topics: under replicated", "a, b, d")]
     ends = {step.what: step.at for step in found if step.kind == "end"}
-    assert ends["over: 2 of 3 symptoms: under replicated"] == at(1350)
+    assert ends["over: 2 of 3 topics: under replicated"] == at(1350)
     rows = bars(incident, at(2000))
     assert rows.filter(pl.col("severity") != "pending").select("what", "to").rows() == [
         ("Broker 2 is missing", at(1360)),
-        ("3 symptoms: under replicated", at(2000)),
+        ("3 topics: under replicated", at(2000)),
     ]
+    again = replace(alike[0], started_at=1345.0, resolved_at=1348.0)
+    twice = of_incident(Incident(cause=CAUSE, symptoms=(*alike, again)), (), {})
+    assert [one.what for one in twice if one.kind == "symptom"] == ["3 topics: under replicated"]
 
 
 def test_a_symptom_that_comes_and_goes_is_one_thing_and_says_nothing_before_its_time() -> None:

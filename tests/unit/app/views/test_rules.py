@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from alerting.rules.defaults import DEFAULT_ALERT_RULES
 from app.views.rules.view_model import condition, parted_by_kind, when_alerts_fire
 
@@ -16,6 +18,18 @@ def test_that_a_group_falls_behind_is_true_only_once_it_lasts() -> None:
     (rule,) = (one for one in DEFAULT_ALERT_RULES if one.name == "GroupFallingBehind")
     assert condition(rule).endswith("while the group is falling behind, once that lasts")
     assert "only once it lasts" in when_alerts_fire(30.0)[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "takes"),
+    [
+        pytest.param("GroupStopped", "which takes 30 s without members or more", id="stopped"),
+        pytest.param("GroupStalled", "which takes 45 s without a commit or more", id="stalled"),
+    ],
+)
+def test_what_a_status_waits_before_for_is_said(name: str, takes: str) -> None:
+    (rule,) = (one for one in DEFAULT_ALERT_RULES if one.name == name)
+    assert condition(rule).endswith(takes)
 
 
 def test_rules_of_what_was_never_seen_stand_apart() -> None:
