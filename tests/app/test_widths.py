@@ -26,7 +26,7 @@ SMALL_ROOM = 944
         ("brokers", ("one_more", "preferred_leader", "messages_in_per_second", "detail")),
         ("dead_letters", ("origin",)),
         ("week", ("worst_at",)),
-        ("topics", ("partitions", "groups")),
+        ("topics", ("label", "partitions")),
         ("alerts", ("detail",)),
     ],
 )
