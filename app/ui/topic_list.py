@@ -109,16 +109,45 @@ def reaches_unread(readers: pl.DataFrame, now: datetime) -> tuple[str, Badge | L
 
 
 def losing_first(topics: pl.DataFrame, readers: pl.DataFrame) -> pl.DataFrame:
-    """Return topics with those that ``losses`` names first, and their badge as ``reading``.
+    """Return topics with those that ``losses`` names first.
 
     Args:
         topics: Rows of ``rows``.
         readers: Rows of ``readers``.
     """
     loses = pl.col("topic").is_in(_lost(readers)["topic"].unique().to_list())
-    badge = pl.concat_list(pl.lit(BADGE_STYLES[Status.LOSING_DATA].label))
-    return topics.sort(loses, descending=True, maintain_order=True).with_columns(
-        pl.when(loses).then(badge).otherwise(pl.lit([], pl.List(pl.String))).alias("reading")
+    return topics.sort(loses, descending=True, maintain_order=True)
+
+
+def with_readers(topics: pl.DataFrame, readers: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+    """Add the badge of the worst status of each topic's readers as ``reading``; none without any.
+
+    Args:
+        topics: Rows of ``rows``.
+        readers: Rows of ``readers``.
+        groups: Rows of ``group_status``.
+    """
+    worst_first = [status.value for status in BADGE_STYLES]
+    labels = [badge_style.label for badge_style in BADGE_STYLES.values()]
+    is_lost = pl.col("loss").eq_missing(pl.lit(DeadlineState.LOST.value))
+    status = (
+        pl.when(is_lost)
+        .then(pl.lit(Status.LOSING_DATA.value))
+        .otherwise(pl.col("status").fill_null(Status.UNKNOWN.value))
+    )
+    worst = (
+        readers.join(groups.select("group", "status"), on="group", how="left")
+        .group_by("topic")
+        .agg(status.replace_strict(worst_first, range(len(worst_first))).min().alias("worst"))
+        .select(
+            "topic",
+            pl.concat_list(
+                pl.col("worst").replace_strict(range(len(labels)), labels, return_dtype=pl.String)
+            ).alias("reading"),
+        )
+    )
+    return topics.join(worst, on="topic", how="left", maintain_order="left").with_columns(
+        pl.col("reading").fill_null(pl.lit([], pl.List(pl.String)))
     )
 
 

@@ -43,7 +43,7 @@ const row = (item, isOpen, isLine) => {
   made.append(badge, said, step, aside, until, when, list);
   if (isLine) {
     // What is cut is whole where the pointer rests, too.
-    for (const part of made.querySelectorAll(".why, .step, .when")) part.title = part.textContent;
+    for (const part of made.querySelectorAll(".what, .why, .step, .when")) part.title = part.textContent;
   } else if (!item.links.length && !item.more.length) return made;
   const toggle = element("button", "toggle");
   toggle.type = "button";
@@ -87,6 +87,7 @@ export default function ({ data, parentElement }) {
   list.setAttribute("aria-label", data.alt);
   list.classList.toggle("lines", data.lines);
   list.classList.toggle("apart", data.apart);
+  list.classList.toggle("dense", data.dense);
   for (const name of ["when", "until", "step", "links"]) {
     list.classList.toggle(`no-${name}`, data.items.every((item) => !item[name].length));
   }

@@ -83,6 +83,7 @@ def draw(
     alt: str,
     heads: Sequence[str] = (),
     is_why_apart: bool = False,
+    is_dense: bool = False,
     folded: Sequence[Item] = (),
     fold: str = "",
 ) -> None:
@@ -99,6 +100,7 @@ def draw(
             there are four: what is so, why, links, and until and since when.
         is_why_apart: Whether ``why`` has the column of the step, where the window is wide enough,
             and links are further advice.
+        is_dense: Whether a row is one line until it is opened, where the window is wide enough.
         folded: Further rows, which are seen once the viewer unfolds them.
         fold: The words that name these.
     """
@@ -109,7 +111,7 @@ def draw(
         named[2] = named[2] if any(item.links for item in (*items, *folded)) else ""
     elif not any(item.step for item in (*items, *folded)):
         del named[1:2]
-    columns = {"lines": bool(heads), "heads": named, "apart": is_why_apart}
+    columns = {"lines": bool(heads), "heads": named, "apart": is_why_apart, "dense": is_dense}
     _component(key=key, data={"alt": alt, "items": rows, **columns, **seen})
 
 

@@ -1,7 +1,5 @@
 """Who is late?"""
 
-from dataclasses import replace
-
 import polars as pl
 import streamlit as st
 
@@ -17,8 +15,9 @@ from app.ui.group_badges import BADGE_STYLES
 from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
 
 SHOWN = 200
-TREND, MOST_OF_TREND = 46, 140
-"""Pixels of the trend at least, and how many more it has where reasons are brief."""
+ADVICE, KNOWN, TREND = 120, 66, 160
+"""Pixels of columns whose widths do not go by what is in them, nor does that of reasons, which have
+the rest: columns stand still from one refresh to the next."""
 
 view = current()
 with components.required("What the groups do now is not known"):
@@ -165,6 +164,7 @@ decides = {
         "lag", "count", help="Messages that wait: log end minus committed offset.", width=64
     ),
 }
+are_some_unknown = bool(rows["known_of"].count())
 figures = {
     "arrival_per_second": Column("arriving", "rate", help=group_list.WINDOW, width=64),
     "consumption_per_second": Column("consumed", "rate", help=group_list.WINDOW, width=72),
@@ -175,30 +175,31 @@ figures = {
                 unknown="",
                 help="Of how many of its partitions lag and rates are the sum: of the others they "
                 "are not known.",
-                width=66,
+                width=KNOWN,
             )
         }
-        if rows["known_of"].count()
+        if are_some_unknown
         else {}
     ),
-    "trend": Column("trend", "trend", help="Lag measured in the chosen time range.", width=TREND),
+    "trend": Column(
+        "trend",
+        "trend",
+        help="Lag measured in the chosen time range.",
+        # No other column moves where one comes and goes before it.
+        width=TREND - KNOWN if are_some_unknown else TREND,
+    ),
 }
-# All of it has room in a window of 1,440 pixels; all but the trend, which takes what is left, also
-# in one of 1,280, where reasons are as brief as most.
-left = room_left(column.width for column in (decides | figures).values())
-advice_width = line_width(shown["advice"], least=96, most=left * 2 // 5)
-left -= advice_width
-why_width = max(left - MOST_OF_TREND, line_width(shown["reason"], least=160, most=left))
-figures["trend"] = replace(figures["trend"], width=TREND + left - why_width)
+# All of it has room in a window of 1,440 pixels, and all but the trend also in one of 1,280.
+left = room_left(column.width for column in (decides | figures).values()) - ADVICE
 columns = {
     **decides,
-    "reason": Column("why", width=why_width),
+    "reason": Column("why", width=left),
     "advice": Column(
         "advice",
         unknown=DASH,
         help="What the page Scaling advises first. A dash: nothing, or no job has advised. Old: "
         "no job has advised since.",
-        width=advice_width,
+        width=ADVICE,
     ),
     **figures,
     **(looked_up if view.is_phone else {}),

@@ -117,6 +117,7 @@ with st.container(gap="xxsmall"):
             rows,
             view=view,
             heads=incident_list.HEADS,
+            is_dense=view_model.are_many(rows),
             folded=folded,
             fold=view_model.folded(rest, acknowledged),
             key="overview-needs",

@@ -13,6 +13,7 @@ from alerting.status.model import Status
 from app.data.history import TIME
 from app.style.format import UNKNOWN, count, duration, exact, short
 from app.ui.alert_list import CATCHING_UP, CRITICAL, INFO, PENDING, RECOVERING, WARNING
+from app.ui.browser.items import Item
 from app.ui.group_list import unread
 from app.ui.incident_list import LOOKED_AFTER, badge_of, is_looked_after, needs
 from app.ui.incidents import Incident
@@ -26,6 +27,8 @@ _WORDS = {
     RECOVERING: "recovering",
     PENDING: "pending",
 }
+URGENT_WHOLE = 5
+"""So many urgent rows have two lines each; of more, each has one: the charts below begin high."""
 LISTED, MENDING, MOST = 4, 3, 10
 """Causes that are seen at once: so many at the least, so many at most of what mends since it was to
 be acted on, and so many in all at most."""
@@ -70,6 +73,12 @@ def shown(found: Sequence[Incident]) -> tuple[list[Incident], list[Incident]]:
     )
     seen = first[: min(max(urgent, LISTED), MOST)]
     return seen, [one for one in found if one not in seen]
+
+
+def are_many(rows: Sequence[Item]) -> bool:
+    """Return whether rows are to be dense, as many of them are urgent."""
+    urgent = sum(row.badge is not None and row.badge.colour == CRITICAL.colour for row in rows)
+    return urgent > URGENT_WHOLE
 
 
 def folded(rest: Sequence[Incident], acknowledged: Container[str] = ()) -> str:

@@ -3,7 +3,6 @@
 import polars as pl
 import streamlit as st
 
-from alerting.status.model import Status
 from app.data import history_queries, present, schema_registry
 from app.data.context import current
 from app.style.charts.base import note_of_others
@@ -21,11 +20,11 @@ from app.ui.changes import event_marks, page_events
 from app.ui.group_badges import BADGE_STYLES
 from app.ui.time_axis import note_of, page_axis
 from lake.schemas.bronze import IS_INTERNAL_TOPIC
-from lake.schemas.current import READERS, TOPIC_STATUS
+from lake.schemas.current import GROUP_STATUS, READERS, TOPIC_STATUS
 
 SHOWN = 200
 NAMED_SERIES = 5
-TOLD_WHERE_THEY_DIFFER = ("hot", "reading", "label")
+TOLD_WHERE_THEY_DIFFER = ("hot", "label")
 """Columns that topics have only where they are not the same in all."""
 BRIEF = ("groups", "size_bytes")
 
@@ -64,10 +63,14 @@ if rates.len():
     detail += "Rates are means of 5 min"
     own = internal["arrival_per_second"].drop_nulls()
     detail += f", without {rate(sum(own))} in internal topics." if own.sum() else "."
-readers = READERS.empty
+readers, groups = READERS.empty, GROUP_STATUS.empty
 with components.guarded():
     readers = present.rows(view, READERS)
-rows, external = (topic_list.losing_first(each, readers) for each in (rows, external))
+    groups = present.rows(view, GROUP_STATUS)
+rows, external = (
+    topic_list.with_readers(topic_list.losing_first(each, readers), readers, groups)
+    for each in (rows, external)
+)
 if lost := topic_list.losses(readers):
     title, detail = escape(lost), f"{title}. {detail}".rstrip()
 components.headline(title, detail or None)
@@ -132,9 +135,9 @@ else:
             "reading": Column(
                 "readers",
                 "status",
-                badge_styles=[BADGE_STYLES[Status.LOSING_DATA]],
-                help="Whether retention deletes messages before a group reads them.",
-                width=98,
+                badge_styles=list(BADGE_STYLES.values()),
+                help="The worst status of the groups that read it. Empty: none does.",
+                width=108,
             ),
             "label": Column(
                 "replication",
@@ -150,8 +153,8 @@ else:
         },
         always=[name for name in (*rows.columns, "trend") if name not in TOLD_WHERE_THEY_DIFFER],
     )
-    # Beside both, what matters less has no room.
-    brief = BRIEF if {"reading", "label"} <= columns.keys() else ()
+    # Beside it, what matters less has no room.
+    brief = BRIEF if "label" in columns else ()
     tables.show(
         listed,
         {name: column for name, column in columns.items() if name not in brief},

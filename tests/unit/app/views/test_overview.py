@@ -12,6 +12,8 @@ from alerting.status.descriptions import LATE_STEP, SCALING_STEP, WAIT_STEP
 from app.data.context import View
 from app.style.format import short
 from app.ui import incident_list, incident_rows, open_alerts, open_incidents
+from app.ui.alert_list import CRITICAL, WARNING
+from app.ui.browser.items import Item
 from app.ui.incident_order import in_order
 from app.ui.incidents import Incident
 from app.views.overview import view_model as overview_view_model
@@ -44,6 +46,20 @@ def alerts(*given: dict[str, Any]) -> pl.DataFrame:
         ],
         schema=OPEN_ALERTS.polars_schema,
     )
+
+
+@pytest.mark.parametrize(
+    ("urgent", "to_watch", "are_many"),
+    [
+        pytest.param(5, 4, False, id="five urgent ones keep two lines"),
+        pytest.param(6, 0, True, id="six have one each"),
+        pytest.param(0, 10, False, id="none is urgent"),
+    ],
+)
+def test_rows_are_dense_where_many_are_urgent(urgent: int, to_watch: int, are_many: bool) -> None:
+    badges = [*([CRITICAL] * urgent), *([WARNING] * to_watch)]
+    rows = [Item(id=str(at), badge=badge, what="late") for at, badge in enumerate(badges)]
+    assert overview_view_model.are_many(rows) is are_many
 
 
 def listed(rows: pl.DataFrame) -> list[Incident]:

@@ -8,7 +8,7 @@ import pytest
 from alerting.status.model import Status
 from app.ui import topic_list
 from app.ui.group_badges import BADGE_STYLES
-from lake.schemas.current import READERS
+from lake.schemas.current import GROUP_STATUS, READERS
 from lake.schemas.tables import PARTITIONS
 from tests.unit.app.views.made_rows import at, rows
 
@@ -55,29 +55,51 @@ def test_how_soon_retention_reaches_an_unread_message() -> None:
     assert said(far, {"loss": "lost"}) == ("deletes unread", "red")
 
 
-def test_topics_that_the_headline_names_come_first_and_say_so() -> None:
+def test_topics_that_the_headline_names_come_first() -> None:
     in_sync, few = (topic_list.REPLICATION[one].label for one in ("in sync", "under-replicated"))
     topics = pl.DataFrame(
         {
             "topic": ["busy", "orders", "clicks", "quiet"],
-            "slowest_group": ["billing", None, "audit", None],
             "label": [[in_sync], [in_sync], [few], [few]],
         }
     )
     lost = [{"topic": name, "group": "audit", "loss": "lost"} for name in ("clicks", "orders")]
     coming = {"topic": "busy", "group": "billing", "loss": "coming"}
-    loses = BADGE_STYLES[Status.LOSING_DATA].label
-    assert topic_list.losing_first(topics, rows(READERS, coming, *lost)).rows() == [
-        ("orders", None, [in_sync], [loses]),
-        ("clicks", "audit", [few], [loses]),
-        ("busy", "billing", [in_sync], []),
-        ("quiet", None, [few], []),
-    ]
-    none = topic_list.losing_first(topics, READERS.empty)
-    assert none.drop("reading").equals(topics)
-    assert none["reading"].to_list() == [[]] * 4, "what is the same of all has no column"
+    sorted_topics = topic_list.losing_first(topics, rows(READERS, coming, *lost))
+    assert sorted_topics["topic"].to_list() == ["orders", "clicks", "busy", "quiet"]
+    assert topic_list.losing_first(topics, READERS.empty).equals(topics)
     assert topic_list.replication_of_all(topics) == ""
     assert topic_list.replication_of_all(topics.head(2)) == "Replication of all: in sync. "
+
+
+def test_a_topic_has_the_worst_status_of_its_readers_and_none_where_nobody_reads() -> None:
+    statuses = {
+        "fine": Status.OK,
+        "gone": Status.STOPPED,
+        "slow": Status.FALLING_BEHIND,
+        "audit": Status.STALLED,
+    }
+    groups = rows(
+        GROUP_STATUS, *({"group": name, "status": one.value} for name, one in statuses.items())
+    )
+    reads = [
+        ("orders", "fine", "none"),
+        ("orders", "slow", "coming"),
+        ("orders", "gone", "coming"),
+        ("clicks", "fine", None),
+        ("logs", "audit", "lost"),
+        ("new", "unheard", "none"),
+    ]
+    readers = rows(
+        READERS, *({"topic": topic, "group": name, "loss": loss} for topic, name, loss in reads)
+    )
+    topics = pl.DataFrame({"topic": ["orders", "clicks", "logs", "new", "unread"]})
+    shown = topic_list.with_readers(topics, readers, groups)
+    expected = (Status.STOPPED, Status.OK, Status.LOSING_DATA, Status.UNKNOWN)
+    assert shown["topic"].equals(topics["topic"])
+    assert shown["reading"].to_list() == [*([BADGE_STYLES[one].label] for one in expected), []]
+    none = topic_list.with_readers(topics, READERS.empty, GROUP_STATUS.empty)
+    assert none["reading"].to_list() == [[]] * 5
 
 
 @pytest.mark.parametrize(
