@@ -118,15 +118,17 @@ def test_failed_tasks_say_why_and_how_to_go_on(
         assert rows[name]["badge"]["label"] == "○ no alert"
         assert rows[name]["why"].startswith("JsonParseException")
         assert rows[name]["step"].startswith("Fix the cause, then restart it")
-        error, command = rows[name]["more"]
+        (error,) = rows[name]["more"]
         assert error == (
             f"{name}, task 0 on connect-1:8083: JsonParseException: ConnectException: "
             "Tolerance exceeded"
         )
-        assert command == (
-            f"Restart: curl -X POST 'http://127.0.0.1:8083/connectors/{name}/restart"
-            "?includeTasks=true&onlyFailed=true'"
-        )
+    assert rows["broken"]["step"].endswith("the command is below.")
+    assert [one.value for one in test.code] == [
+        f"curl -X POST 'http://127.0.0.1:8083/connectors/{name}/restart"
+        "?includeTasks=true&onlyFailed=true'"
+        for name in ("broken", "half")
+    ], "to be copied, one for each"
     assert len(test.dataframe) == 2, "connectors and mirrors: no table of tasks"
     (mirror,) = test.dataframe[1].value.to_dict("records")
     assert (mirror["topic"], mirror["lag"], mirror["partitions"], mirror["unknown"]) == (

@@ -15,6 +15,12 @@ def test_rules_are_listed_and_one_is_tried(open_page: Open, alarmed: Path) -> No
     calm(test)
     assert test.title[0].value.endswith("rules")
     assert "Evaluated about every " in texts(test)
+    order = [id(one) for one in test.main]
+    panel = next(one for one in test.expander if one.label == "Try a rule")
+    assert panel.proto.expanded, "the address names a rule"
+    assert order.index(id(panel)) < order.index(id(test.dataframe[0])), "above the rules"
+    folded = open_page(alarmed, "rules").expander[0]
+    assert (folded.label, folded.proto.expanded) == ("Try a rule", False)
     rows = test.dataframe[0].value.set_index("rule")
     assert rows.loc["BrokerMissing", "firing"] == 1
     assert "overrides" not in rows, "none has any"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 from urllib.parse import quote
 
 import polars as pl
@@ -17,7 +18,9 @@ from app.views.connect import view_model
 
 ERRORS = 5
 """Most errors of a connector that are written out."""
-RESTART = "Fix the cause, then restart it: this row opens to its error and the command."
+SEEN_COMMANDS = 3
+"""Most commands that are seen without opening the rest."""
+RESTART = "Fix the cause, then restart it: the command is below."
 _MAKE_TASKS = "Look at the worker's log: it has told this connector to run, and gave it no task."
 
 Key = tuple[str, str]
@@ -35,34 +38,37 @@ def connectors_of(one: Incident, workers: Container[str]) -> list[Key]:
     return list(dict.fromkeys(found))
 
 
-def with_details(item: Item, which: Sequence[Key], details: Mapping[Key, Sequence[str]]) -> Item:
-    """Return the row of an incident with the errors of its connectors, and how to restart them.
+def with_details(
+    item: Item,
+    which: Sequence[Key],
+    details: Mapping[Key, Sequence[str]],
+    commands: Mapping[Key, str],
+) -> Item:
+    """Return the row of an incident with the errors of its connectors; the page restarts them.
 
     Args:
         item: The row.
         which: What ``connectors_of`` says of the incident.
         details: What ``details`` found.
+        commands: What ``restarts`` found.
     """
-    # This is the page of connectors: a link to it leads nowhere, and it has the command.
+    # This is the page of connectors: a link to it leads nowhere.
     is_here = item.link is not None and item.link.page == routes.CONNECT
     more = [*item.more, *(line for key in which for line in details.get(key, ()))]
     return replace(
         item,
         link=None if is_here else item.link,
-        step=RESTART if is_here and item.step else item.step,
+        step=RESTART if item.step and not commands.keys().isdisjoint(which) else item.step,
         more=list(dict.fromkeys(more)),
     )
 
 
-def details(
-    connectors: pl.DataFrame, failed: pl.DataFrame, urls: Mapping[str, str]
-) -> dict[Key, list[str]]:
-    """Return of each connector that fails what its tasks say, and the command that restarts it.
+def details(connectors: pl.DataFrame, failed: pl.DataFrame) -> dict[Key, list[str]]:
+    """Return of each connector that fails what its tasks say.
 
     Args:
         connectors: Rows with what ``view_model.with_status`` adds.
         failed: Rows of ``view_model.failed_tasks``.
-        urls: The address of each Connect cluster.
     """
     said: dict[Key, dict[str, list[str]]] = {}
     told = failed.with_columns(task_failure().alias("said")).drop_nulls("said")
@@ -79,9 +85,27 @@ def details(
             for text, tasks in said.get(key, {}).items()
         ]
         more = [f"{len(errors) - ERRORS} more errors"] if len(errors) > ERRORS else []
-        command = [f"Restart: {restart(*key, urls)}"] if key[0] in urls else []
-        found[key] = [*errors[:ERRORS], *more, *command]
+        found[key] = [*errors[:ERRORS], *more]
     return found
+
+
+def restarts(connectors: pl.DataFrame, urls: Mapping[str, str]) -> dict[Key, str]:
+    """Return the command that restarts what failed of each connector, the worst first.
+
+    Args:
+        connectors: Rows with what ``view_model.with_status`` adds.
+        urls: The address of each Connect cluster.
+    """
+    return {
+        (row["connect"], row["connector"]): restart(row["connect"], row["connector"], urls)
+        for row in view_model.that_fail(connectors).iter_rows(named=True)
+        if _has_tasks(row) and row["connect"] in urls
+    }
+
+
+def _has_tasks(row: Mapping[str, Any]) -> bool:
+    """Return whether a connector that fails has tasks, of which some failed."""
+    return bool(row["rank"] != view_model.BADGE_STYLES.index(view_model.NO_TASKS))
 
 
 def without_alert(
@@ -100,7 +124,7 @@ def without_alert(
         key = row["connect"], row["connector"]
         if key in known:
             continue
-        has_tasks = row["rank"] != view_model.BADGE_STYLES.index(view_model.NO_TASKS)
+        has_tasks = _has_tasks(row)
         said = "failed" if has_tasks else "has no task: it moves nothing"
         found.append(
             Item(

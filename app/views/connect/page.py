@@ -161,7 +161,8 @@ with contextlib.suppress(AlertingError):  # the page Alerts says so
     acknowledged = alert_store.acknowledged(view)
 with components.guarded():
     urls = {name: each.url for name, each in workers.items()}
-    details = needs.details(connectors, failed, urls)
+    details = needs.details(connectors, failed)
+    commands = needs.restarts(rows, urls)
     here_now = [
         one for one in present_incidents.here(view) if needs.connectors_of(one, workers.keys())
     ]
@@ -169,7 +170,10 @@ with components.guarded():
     which = [needs.connectors_of(one, workers.keys()) for one in found]
     listed = incident_list.items(found, view, acknowledged=acknowledged, stored=present.runs(view))
     listed = [
-        *(needs.with_details(item, of, details) for item, of in zip(listed, which, strict=True)),
+        *(
+            needs.with_details(item, of, details, commands)
+            for item, of in zip(listed, which, strict=True)
+        ),
         *needs.without_alert(rows, {key for of in which for key in of}, details),
     ]
     if listed:
@@ -180,6 +184,13 @@ with components.guarded():
             key="connect-needs",
             alt="What is wrong with connectors, and what to do about it, the worst first",
         )
+    texts = list(commands.values())
+    for text in texts[: needs.SEEN_COMMANDS]:
+        components.code(text)
+    if rest := texts[needs.SEEN_COMMANDS :]:
+        with st.expander(f"{count(len(rest), 'more command')}"):
+            for text in rest:
+                components.code(text)
 
 name_width = columns.word_width(rows["connector"], least=110, most=160)
 group_width = columns.word_width(rows["group"], least=120, most=190)

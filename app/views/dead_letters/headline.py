@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from datetime import timedelta
 
 import polars as pl
 
@@ -10,24 +11,61 @@ from app.style.format import count, listing, per_minute
 from app.ui.dead_letter_sources import Source
 from app.views.dead_letters.view_model import AFTER_A_POLL, NOTHING_WAITS
 
+NONE_LATELY = "none for 1 min"
+"""What is said of a topic of ``stopped_receiving``, whose mean of five minutes is not 0 yet."""
+_LATELY = timedelta(minutes=1)
+"""As long as alerts count."""
 
-def sentence(rows: pl.DataFrame, sources: Mapping[str, Source] | None = None) -> tuple[str, str]:
+
+def stopped_receiving(rows: pl.DataFrame, recent: pl.DataFrame) -> list[str]:
+    """Return the topics in which nothing arrived in the last minute, but in the four before it.
+
+    Args:
+        rows: Rows of ``dead_letter_rows``.
+        recent: Rows of ``dead_letters`` of the last minutes.
+    """
+    at = pl.col("observed_at")
+    grew = (
+        recent.filter(at >= at.max().over("source", "name") - _LATELY)
+        .drop_nulls("log_end")
+        .group_by("source", "name")
+        .agg(
+            pl.col("log_end").max() > pl.col("log_end").min(),
+            at.n_unique().alias("polls"),
+        )
+        .filter(pl.col("polls") > 1, ~pl.col("log_end"))
+    )
+    received = rows.filter(pl.col("arrival_per_second") > 0)
+    return received.join(grew, on=["source", "name"], how="semi")["name"].sort().to_list()
+
+
+def sentence(
+    rows: pl.DataFrame,
+    sources: Mapping[str, Source] | None = None,
+    stopped: Collection[str] = (),
+) -> tuple[str, str]:
     """Return the page's headline and the sentence below it.
 
     Args:
         rows: Rows of ``dead_letter_rows``.
         sources: What ``dead_letter_sources.of_cluster`` found.
+        stopped: What ``stopped_receiving`` found.
     """
     rates = rows["arrival_per_second"].drop_nulls()
-    growing = rows.filter(pl.col("arrival_per_second") > 0)
+    growing = rows.filter(pl.col("arrival_per_second") > 0, ~pl.col("name").is_in(list(stopped)))
     total = rows.height
     if growing.height:
-        failing = per_minute(float(rates.sum()))
+        failing = per_minute(float(growing["arrival_per_second"].sum()))
         title = f"{failing} fail, in {growing.height} of {count(total, 'topic')}"
     elif rates.len() < total:
         title = f"Arrivals of {total - rates.len()} of {count(total, 'dead-letter topic')} unknown"
+    elif stopped:
+        title = "Nothing fails now"
     else:
         title = f"Nothing fails now: {count(total, 'dead-letter topic')}, no arrivals"
+    if stopped:
+        mark = ";" if growing.height or rates.len() < total else ":"
+        title += f"{mark} {NONE_LATELY} in {listing(sorted(stopped))}"
     parts = []
     owned = rows.filter(pl.col("redrive_group").is_not_null())
     waiting = owned["unprocessed"].drop_nulls()
@@ -46,8 +84,8 @@ def sentence(rows: pl.DataFrame, sources: Mapping[str, Source] | None = None) ->
     if new := rows.filter(is_new).height:
         parts.append(f"what arrives in {count(new, 'topic')} is {AFTER_A_POLL}")
     known = sources or {}
-    if stopped := [name for name, source in known.items() if source.is_stopped]:
-        parts.append(f"nothing can fail into {listing(stopped)}: what would is stopped")
+    if halted := [name for name, source in known.items() if source.is_stopped]:
+        parts.append(f"nothing can fail into {listing(halted)}: what would is stopped")
     if late := [name for name, source in known.items() if source.catches_up]:
         parts.append(
             f"more than usual may fail into {listing(late)}: a group that reads its origin "

@@ -54,13 +54,13 @@ with components.guarded():
 with components.guarded():
     readers = present.rows(view, READERS)
 origins = view_model.origin_rates(samples, rows)
-table = view_model.with_reasons(
-    view_model.table_rows(rows, origins, readers, view.now), queries.recent(view, DEAD_LETTERS)
-)
+recent = queries.recent(view, DEAD_LETTERS)
+stopped = headline.stopped_receiving(rows, recent)
+table = view_model.with_reasons(view_model.table_rows(rows, origins, readers, view.now), recent)
 sources: dict[str, Source] = {}
 with components.guarded():
     sources = dead_letter_sources.of_cluster(view)
-components.headline(*map(escape, headline.sentence(rows, sources)))
+components.headline(*map(escape, headline.sentence(rows, sources, stopped)))
 components.say_what_is_of_now(view)
 
 redrive_width = columns.word_width(table["redrive_group"], least=98, most=130)
@@ -130,9 +130,18 @@ tables.show(
 )
 
 names = table["name"].to_list()
-asked, name = components.choice_in_address(
-    "Look closer at", names, key="name", placeholder=names[0], width=360
-)
+head = st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center")
+title = head.container(width="content")
+with head.container(horizontal=True, width="content", vertical_alignment="center", gap="small"):
+    st.markdown("Look closer at", width="content")
+    asked, name = components.choice_in_address(
+        "Look closer at",
+        names,
+        key="name",
+        placeholder=names[0],
+        label_visibility="collapsed",
+        width=280,
+    )
 if asked is not None and asked not in names:
     components.nothing(
         f"There is no dead-letter topic {escape(asked)}: the newest poll did not find it. "
@@ -140,7 +149,7 @@ if asked is not None and asked not in names:
     )
 row = table.row(names.index(name or names[0]), named=True)
 
-st.header(escape(row["name"]), anchor=False)
+title.header(escape(row["name"]), anchor=False, width="content")
 st.markdown(escape(thin(view_model.what_to_do(row))))
 if row["name"] in sources:
     st.markdown(escape(thin(sources[row["name"]].said)))
@@ -148,7 +157,9 @@ of_origin = backlog.readers_of(row, readers)
 back = last_return(page_events.fired(view), of_origin)
 if said := backlog.of_backlog(back, view.now, view.zone):
     st.markdown(escape(said))
-with st.grid(6, min_column_width=124, gap="small"):
+value, clause, is_near = view_model.deleted_in(row)
+is_kept = value == view_model.NOTHING_WAITS
+with st.grid(5 if is_kept else 6, min_column_width=124, gap="small"):
     components.tile(
         "Unprocessed",
         DASH if row["unprocessed"] == NONE else exact(row["unprocessed"]),
@@ -168,7 +179,11 @@ with st.grid(6, min_column_width=124, gap="small"):
     components.tile(
         "Arriving",
         per_minute(arriving),
-        delta="last 5 min" if arriving is not None else view_model.why_no_rate(row),
+        delta=view_model.why_no_rate(row)
+        if arriving is None
+        else headline.NONE_LATELY
+        if row["name"] in stopped
+        else "mean of 5 min",
     )
     components.tile(
         "Of its origin",
@@ -182,8 +197,7 @@ with st.grid(6, min_column_width=124, gap="small"):
         view_model.age_of_oldest(row["oldest_seconds"]),
         delta="unprocessed" if row["redrive_group"] else "retained",
     )
-    value, clause, is_near = view_model.deleted_in(row)
-    if value != view_model.NOTHING_WAITS:
+    if not is_kept:
         components.tile(
             "Deleted in",
             value,

@@ -110,10 +110,7 @@ def _against_growth(row: Mapping[str, Any]) -> str:
     """Return what to do about a queue that grows, by what its consumers do."""
     capacity, held = row["consumer_capacity"], row["unacknowledged"] or 0
     if row["consumers"] == 0:
-        return (
-            "It has 0 consumers, clients poll it (basic.get): let them subscribe (basic.consume) "
-            "with a prefetch, or ask more often."
-        )
+        return "Clients poll it (basic.get): let them subscribe (basic.consume)."
     if held > (row["ready"] or 0):
         return f"Look at what its consumers wait for: they hold {exact(held)} without an ack."
     if capacity is not None and capacity < 1:

@@ -90,7 +90,7 @@ with st.grid(6, min_column_width=124, gap="small"):
     components.tile(
         "Unacknowledged",
         exact(view_model.total(backlog, "unacknowledged")),
-        delta="with consumers",
+        delta=view_model.held_by(rows),
     )
     components.tile(
         "Published",

@@ -38,7 +38,7 @@ IDLE = BadgeStyle(
     meaning="Messages wait, there is no consumer, and nothing is taken.",
 )
 POLLED = BadgeStyle(
-    word="polled",
+    word="clients poll it",
     symbol="↻",
     icon=":material/sync:",
     colour="gray",
@@ -158,6 +158,14 @@ def total(rows: pl.DataFrame, column: str | pl.Expr) -> float | None:
     """Return the sum of what is known of a column; None where nothing is."""
     known = rows.select(column).to_series().drop_nulls()
     return float(known.sum()) if known.len() else None
+
+
+def held_by(rows: pl.DataFrame) -> str:
+    """Say who holds messages that are not acknowledged: how many consumers there are."""
+    consumers = total(rows, "consumers")
+    if consumers is None:
+        return "consumers unknown"
+    return f"with {count(int(consumers), 'consumer')}" if consumers else "0 consumers"
 
 
 def deepest(rows: pl.DataFrame, limit: int) -> list[tuple[str, str]]:

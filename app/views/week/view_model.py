@@ -10,6 +10,7 @@ import polars as pl
 
 from alerting.rules.folding import as_it_was
 from alerting.rules.lifecycle import Alert
+from alerting.rules.model import AlertSeverity
 from app.style.columns import DASH, Column
 from app.style.format import BRIEFLY, count, duration, exact, listing
 from app.style.theme import BadgeStyle
@@ -21,6 +22,8 @@ from scaling.advice.follow_up import AdviceOutcome, Followed
 
 WEEK = timedelta(days=7)
 _NAMED = 10
+_NOTES = [severity_style(AlertSeverity.INFO, is_over=is_over).label for is_over in (False, True)]
+"""How rows of incidents that only note something are marked: they are counted apart."""
 NOT_YET = "not in the history yet"
 LASTED = "Within this week, until the cause was mended: its alert and symptoms may be over later."
 
@@ -326,8 +329,11 @@ def headline(parts: Mapping[str, Part], measured: str = "") -> tuple[str, str]:
     said, more = [], [measured] if measured else []
     if "incidents" in parts:
         found = parts["incidents"]
-        number = count(found.rows.height, "incident")
+        notes = found.rows.filter(pl.col("severity").list.first().is_in(_NOTES)).height
+        number = count(found.rows.height - notes, "incident")
         said.append(f"at least {number}" if found.is_cut else number)
+        if notes:
+            said.append(count(notes, "note"))
     if "objectives" in parts:
         part = parts["objectives"]
         over, over_now = part.rows.height, part.over_now

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import polars as pl
@@ -380,3 +381,28 @@ def test_the_command_that_looks_at_a_record_takes_the_name_as_one_word() -> None
     words = shlex.split(command)
     assert words[words.index("--topic") + 1] == "a; rm -rf $HOME"
     assert words[words.index("--offset") + 1] == "17"
+
+
+def test_a_topic_that_has_stopped_receiving_is_told_apart_from_its_mean() -> None:
+    rows = pl.concat(
+        [letters(name=name, arrival_per_second=0.5) for name in ("gone", "goes", "seen once")]
+    )
+    polls = [
+        {
+            "source": "kafka",
+            "name": name,
+            "observed_at": START - timedelta(seconds=seconds),
+            "log_end": log_end - (seconds if name == "goes" else 0),
+        }
+        for name, log_end, last in (("gone", 40, 0), ("goes", 999, 0), ("seen once", 7, 60))
+        for seconds in (0, 30, 60)
+        if seconds >= last
+    ]
+    recent = pl.DataFrame(polls, schema_overrides={"observed_at": pl.Datetime("us", "UTC")})
+    recent = recent.filter((pl.col("name") != "seen once") | (pl.col("observed_at") < START))
+    stopped = headline.stopped_receiving(rows, recent)
+    assert stopped == ["gone"], "one poll does not tell"
+    title, _ = headline.sentence(rows, {}, stopped)
+    assert title.endswith("fail, in 2 of 3 topics; none for 1 min in gone")
+    title, _ = headline.sentence(rows.filter(pl.col("name") == "gone"), {}, stopped)
+    assert title == "Nothing fails now: none for 1 min in gone"

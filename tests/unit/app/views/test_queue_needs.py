@@ -57,7 +57,7 @@ RATES = {"publish_per_second": 20.0, "deliver_per_second": 12.0}
             *(
                 RATES | {"consumers": 0},
                 "20/s published, 12/s taken.",
-                "It has 0 consumers, clients",
+                "Clients poll it (basic.get): let them subscribe (basic.consume).",
             ),
             id="polled",
         ),

@@ -319,3 +319,12 @@ def test_why_something_is_not_known_is_said_once_with_the_queues() -> None:
     table = pl.DataFrame({"queue": ["audit", "log", "q"], "unknown_reason": [said, said, None]})
     assert common_values.why_unknown(table, "queue") == f"audit and log: {said}"
     assert common_values.why_unknown(table.tail(1), "queue") == ""
+
+
+@pytest.mark.parametrize(
+    ("consumers", "said"),
+    [((1, 2), "with 3 consumers"), ((0, 0), "0 consumers"), ((None,), "consumers unknown")],
+)
+def test_who_holds_what_is_not_acknowledged(consumers: tuple[int | None, ...], said: str) -> None:
+    rows = queues(*({"consumers": number} for number in consumers))
+    assert queues_view_model.held_by(rows) == said

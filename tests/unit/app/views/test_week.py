@@ -119,6 +119,7 @@ def test_incidents_keep_their_order_and_say_how_bad_they_were() -> None:
     ]
     part = view_model.incident_part(found, START, END)
     assert part.rows["what"].to_list() == ["a minute", "an hour", "a note of hours"]
+    assert view_model.headline({"incidents": part})[0] == "2 incidents, 1 note"
     page = portable.html("a week", "3 incidents.", [part], cast(View, Frame()))
     assert "● was urgent" in page and "i was a note" in page
     assert [line.split(",")[0] for line in csv(part.rows, part.columns).splitlines()] == [
