@@ -158,7 +158,7 @@ def test_a_topic_has_the_advice_on_its_hot_partitions_first(open_page: Open, old
 
 
 def test_what_is_not_there_to_be_drawn_is_a_line(open_page: Open, older: Path) -> None:
-    test = open_page(older, "scaling", **{"scaling-group": "archive"})
+    test = open_page(older, "scaling", advice="group:archive:keep:0")
     calm(test)
     lacking = [one.value for one in test.caption if "**Load against capacity**:" in one.value]
     assert len(lacking) == 1 and "**What is expected to arrive**: No forecast" in lacking[0]

@@ -299,13 +299,18 @@ def test_scaling_shows_numbers_or_why_there_is_none(open_page: Open, filled: Pat
     assert any("--entity-name inventory" in one.value for one in test.code)
 
 
-def test_the_group_whose_evidence_is_shown_stands_in_the_address(
-    open_page: Open, filled: Path
-) -> None:
-    test = open_page(filled, "scaling", **{"scaling-group": "stock"})
+def test_the_row_and_the_what_if_are_of_one_group(open_page: Open, filled: Path) -> None:
+    test = open_page(filled, "scaling", advice="group:stock:add_consumers:0")
     calm(test)
     assert test.selectbox(key="scaling-group").value == "stock"
     test.selectbox(key="scaling-group").set_value("archive").run()
-    assert test.query_params["scaling-group"] == "archive"
+    assert test.selectbox(key="scaling-group").value == "archive"
+    asked = test.query_params["advice"]
+    asked = asked if isinstance(asked, str) else asked[0]
+    assert asked.startswith("group:archive:"), "the row of the group is chosen with it"
+    assert "scaling-group" not in test.query_params
+    said = [one.value.replace("\\", "") for one in test.main.markdown]
+    assert any("archive: " in text for text in said), "its card"
+    assert not any("stock: " in text for text in said)
     test.query_params = {"advice": "group:stock:add_consumers:0"}
-    assert test.run().selectbox(key="scaling-group").value == "stock", "the row's link names none"
+    assert test.run().selectbox(key="scaling-group").value == "stock"

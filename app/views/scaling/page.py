@@ -159,17 +159,17 @@ def draw_card(chosen_row: Mapping[str, Any]) -> None:
 
 
 def put_group() -> None:
-    """Put the group into the address; what was asked of another one is not asked of it."""
-    components.put_into_address(GROUP_KEY)
+    """Put the group's row into the address; what was asked of another one is not asked of it."""
+    about = view_model.first_of(every, st.session_state[GROUP_KEY])
+    st.query_params[decisions.PARAMETER] = decisions.row_id(about)
     questions.forget()
 
 
 def draw_what_if(names: Sequence[str]) -> None:
     """Draw what would be if the advice on a group was followed, and what the advice rests on."""
-    # The row that is chosen decides, until another group is chosen here: links of rows name none.
+    # The row that is chosen is of the same group: who chooses a group here chooses its row.
     of_row = row["subject"] if row and row["subject_kind"] == Subject.GROUP else names[0]
-    of_address = st.query_params.get(GROUP_KEY)
-    st.session_state[GROUP_KEY] = of_address if of_address in names else of_row
+    st.session_state[GROUP_KEY] = of_row
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**What if**", width="content")
         chosen = st.selectbox(
