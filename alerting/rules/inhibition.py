@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from alerting.rules.aftermath import OUTAGE_SECONDS, after_return
 from alerting.rules.lifecycle import Alert, Alerts, State, advance, goes_on
 from alerting.rules.model import AlertSeverity, Evaluation, Finding
-
-OUTAGE_SECONDS = 300.0
-"""A group that gets into trouble this soon after brokers did is taken for their symptom."""
 
 EARLIER_SECONDS = 60.0
 """Sections are polled one by one: a symptom may be dated a little before its cause."""
@@ -47,12 +45,14 @@ def advance_with_causes(alerts: Alerts, evaluation: Evaluation, now: float) -> d
     """Take every alert one evaluation further, symptoms held under their causes.
 
     What was mended and has left its damage is the cause of what follows, while its alert fires.
+    What stalls after a broker came back waits for as long as an outage explains trouble.
     What began before a cause does not follow from it, whatever its subject went through since; nor
     does the trouble of a group whose alert fired before an outage began.
     """
     firing = {key for key, alert in alerts.items() if alert.state is State.FIRING}
     standing = [one for one in evaluation.standing if one.fingerprint in firing]
-    found = replace(evaluation, findings=(*evaluation.findings, *standing))
+    findings = [after_return(one, alerts, now) for one in (*evaluation.findings, *standing)]
+    found = replace(evaluation, findings=tuple(findings))
     dated = [_dated(one, alerts.get(one.fingerprint), now) for one in found.findings]
     fired = {
         key: alert.fired_at
