@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Literal
 
 import streamlit as st
@@ -30,6 +31,11 @@ def choose(events: Iterable[Event]) -> tuple[ChartEvent, ...]:
             width=_LIST_PIXELS,
         )
     return chart_events(one for one in events if one.sort.value in chosen)
+
+
+def with_lines_first(events: Iterable[Event], drawn: Collection[str]) -> list[Event]:
+    """Return events; those of what has a line of its own in the chart are named before others."""
+    return [replace(one, is_own=one.is_own or one.name in drawn) for one in events]
 
 
 def chart_events(events: Iterable[Event]) -> tuple[ChartEvent, ...]:

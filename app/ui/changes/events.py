@@ -65,7 +65,7 @@ class Event:
         many: What a list says of several that happen together, behind their number; empty: each
             has a line of its own.
         name: What it happened to, as such a line names it.
-        is_own: It is of the one thing that a page is about.
+        is_own: It is of the one thing that a page is about, or that has a line in its chart.
     """
 
     at: datetime
@@ -276,6 +276,7 @@ def of_alerts(alerts: Iterable[Alert], name: str) -> list[Event]:
             detail=one.rule,
             is_loss=one.severity is AlertSeverity.CRITICAL,
             is_own=bool(name),
+            name=one.labels.get("group", ""),
         )
         for one in map(as_it_was, alerts)
         if not one.began_before

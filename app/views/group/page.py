@@ -36,6 +36,7 @@ from app.ui.time_axis import page_axis
 from app.views.group import members, partition_table, view_model
 from app.views.group.arrangement import BALANCED, arranged
 from app.views.group.charts import Charts
+from app.views.group.fresh_rates import with_fresh_rates
 from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS, TOPIC_STATUS
 from lake.schemas.tables import CONNECTORS, GROUP_OFFSETS, GROUPS, REBALANCES
 from scaling.advice.model import Subject
@@ -61,6 +62,13 @@ if status is Status.LOSING_DATA:
     with components.guarded():
         lost = losses.by_group(view, present_incidents.here(view), only=group)
         found = group_list.with_total_losses(found, lost)
+samples = offsets = GROUP_OFFSETS.empty
+with components.guarded():
+    samples = view_model.evaluated(
+        queries.recent_of(view, GROUP_OFFSETS, "group", group), found.row(0, named=True)
+    )
+    offsets = at_newest_poll(samples)
+found = with_fresh_rates(found, samples, view.interval_seconds)
 row = found.with_columns(
     group_list.drain_seconds().alias("drain_seconds"),
     group_list.grows().alias("grows"),
@@ -140,11 +148,6 @@ if asks_why:
                 "value is compared with",
                 noun="measurements",
             )
-
-samples = offsets = GROUP_OFFSETS.empty
-with components.guarded():
-    samples = view_model.evaluated(queries.recent_of(view, GROUP_OFFSETS, "group", group), row)
-    offsets = at_newest_poll(samples)
 
 usual = {
     metric: seasons.season(view, "group", group, metric)

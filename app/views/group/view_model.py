@@ -21,6 +21,7 @@ from app.ui.group_badges import BADGE_STYLES
 from app.ui.group_list import NOT_NOW
 from app.ui.incident_rows import alert_of, labels_of
 from app.ui.incidents import LOSES_DATA
+from app.views.group.fresh_rates import SINCE_RETURN
 from lake.schemas.bronze import IN_TOTALS
 
 SINCE = {Status.LOSING_DATA: "First lost", Status.CATCHING_UP: "Catching up since"}
@@ -194,8 +195,10 @@ def rates_window(row: Mapping[str, Any]) -> str:
     A group that catches up at each poll is seen to do so within a minute.
 
     Args:
-        row: Of ``group_status``.
+        row: Of ``group_status``, as ``with_fresh_rates`` returns it.
     """
+    if (seconds := row.get(SINCE_RETURN)) is not None:
+        return f"over {duration(seconds)}"
     return _BRIEF_WINDOW if row["status"] == Status.CATCHING_UP else _WINDOW
 
 
@@ -205,7 +208,8 @@ NOBODY_CONSUMES = (Status.STOPPED, Status.NO_MEMBERS)
 
 def of_window(row: Mapping[str, Any]) -> str:
     """Return a sentence on the rates that a group's reason tells; nothing where it tells none."""
-    is_told = _RATE.search(row["reason"] or "") is not None
+    # What the reason tells was told from the status's own rates.
+    is_told = row.get(SINCE_RETURN) is None and _RATE.search(row["reason"] or "") is not None
     return f" Rates are means of {rates_window(row)}." if is_told else ""
 
 

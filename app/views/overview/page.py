@@ -218,7 +218,9 @@ with components.guarded():
     left, right = st.columns(2, gap="medium")
     with left, components.heading("Lag by group", unit="messages waiting"):
         log = components.log_switch("overview-log")
-        marks = event_marks.choose(page_events.of_overview(view))
+        marks = event_marks.choose(
+            event_marks.with_lines_first(page_events.of_overview(view), drawn)
+        )
     axis = page_axis(view, past, marks, part=0.5)
     with left:
         lag_figure = series_chart(

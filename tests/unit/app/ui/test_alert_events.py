@@ -7,7 +7,7 @@ from typing import Any
 
 from alerting.rules.lifecycle import Alert, Told
 from alerting.rules.model import AlertSeverity
-from app.ui.changes import events
+from app.ui.changes import event_marks, events
 from app.ui.changes.events import Sort
 from tests.alert_of import alert
 
@@ -32,6 +32,17 @@ def test_what_fired_is_an_event_by_what_it_fired_for() -> None:
     (marked,) = events.of_alerts([stopped], "g")
     assert (marked.at, marked.what, marked.detail) == (START, "stopped", "GroupStopped")
     assert marked.is_loss
+
+
+def test_what_has_a_line_in_the_chart_is_named_before_all_else() -> None:
+    at = START.timestamp()
+    late = [
+        alert(started_at=at, last_true_at=at, fired_at=at, labels={"group": name})
+        for name in ("drawn", "small")
+    ]
+    broker = events.Event(at=START, sort=events.Sort.BROKERS, what="broker 2 is missing")
+    found = event_marks.with_lines_first([broker, *events.of_late_groups(late)], ["drawn"])
+    assert {one.name: one.is_own for one in found} == {"": False, "drawn": True, "small": False}
 
 
 def test_overview_marks_the_groups_that_are_late_by_themselves() -> None:
