@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -39,6 +40,8 @@ _SENT = "acknowledgement-is-sent"
 _NAME = "name-that-was-said"
 _NAMED = 8
 """So many of what a silence would cover are named."""
+_LISTED = 24
+"""So many where all that fires is listed beside the form."""
 
 
 def popovers(
@@ -192,9 +195,11 @@ def silence(
     with preview or st.container(gap="xxsmall"):
         said, names = silenced_by(matchers, firing)
         st.markdown(escape(said) if not names else f"**{escape(said)}**")
-        lines = [*names[:_NAMED], *([f"{len(names) - _NAMED} more"] if names[_NAMED:] else [])]
+        every = what_it_silences(names, firing) if preview else [escape(thin(one)) for one in names]
+        most = _LISTED if preview else _NAMED
+        lines = [*every[:most], *([f"{len(every) - most} more"] if every[most:] else [])]
         if lines:
-            st.markdown("\n".join(f"- {escape(thin(name))}" for name in lines))
+            st.markdown("\n".join(f"- {line}" for line in lines))
     with st.form("silence", border=False, clear_on_submit=False):
         with st.container(horizontal=True, gap="small"):
             length = st.selectbox("For", list(DURATIONS), index=2, width=130)
@@ -212,6 +217,19 @@ def silence(
                 st.success(f"Silence {number} is made.")
             except (ValueError, AlertingError) as error:
                 st.error(escape(str(error)))
+
+
+def what_it_silences(names: Sequence[str], firing: Sequence[Alert]) -> list[str]:
+    """Return a line for each thing that fires, first those that a silence would silence, marked.
+
+    Args:
+        names: What ``silenced_by`` found.
+        firing: What fires.
+    """
+    others = Counter(one.what for one in each_once(firing))
+    others.subtract(names)
+    marked = [f"**{escape(thin(name))}** :gray-badge[silenced]" for name in names]
+    return [*marked, *(escape(thin(name)) for name in others.elements())]
 
 
 def silenced_by(matchers: Sequence[str], firing: Sequence[Alert]) -> tuple[str, list[str]]:

@@ -73,7 +73,11 @@ def test_a_silence_is_made_and_ended(open_page: Open, alarmed: Path) -> None:
     calm(test)
     assert test.title[0].value == "No silence is on"
     test.multiselect[0].set_value(["rule=BrokerMissing", "cluster=demo"]).run()
-    assert "**Silences 1 of" in texts(test) and "- Broker 2 is missing" in texts(test)
+    assert "**Silences 1 of" in texts(test)
+    _, listed = (one.value for one in test.columns[-1].markdown)
+    first, *others = listed.splitlines()
+    assert first == "- **Broker 2 is missing** :gray-badge[silenced]"
+    assert others and not any("silenced" in line for line in others), "what else fires"
     test.text_input[0].input("ana")
     test.text_input[1].input("the disk is replaced")
     test.button("FormSubmitter:silence-Silence").click().run()
@@ -162,6 +166,7 @@ def test_the_form_is_compact_and_says_beside_it_what_it_would_silence(
     form, preview = test.columns[-2:]
     assert [one.label for one in (*form.selectbox, *form.text_input)][1:] == ["For", "Who", "Why"]
     assert preview.markdown[0].value == "Without a matcher nothing is silenced."
+    assert "- Broker 2 is missing" in preview.markdown[1].value, "all that fires is listed"
     assert test.button("FormSubmitter:silence-Silence").proto.type == "primary"
     assert "maintenance window" in test.header[0].help
     assert "maintenance window" not in texts(test)

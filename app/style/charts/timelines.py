@@ -10,6 +10,7 @@ import polars as pl
 
 from app.style.charts.base import Axis, plain, plot, put_time_axis
 from app.style.charts.marks import STRIP_PIXELS, put_marks
+from app.style.format import unbroken
 from app.style.theme import URGENT, WATCH, Palette
 
 _ROW_PIXELS = (22, 30, 42)
@@ -54,7 +55,7 @@ def beside_names(made: go.Figure, axis: Axis) -> go.Figure:
 
 def _wrapped(name: str, pixels: int, lines: int) -> str:
     """Return a name in lines; one that needs more of them than there is room for is cut."""
-    said = name.lstrip()
+    said = unbroken(name.lstrip())
     indent = "\u00a0" * (len(name) - len(said))
     parts = wrap(
         said,

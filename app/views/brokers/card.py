@@ -28,21 +28,24 @@ def html(rows: Sequence[tuple[str, str]]) -> str:
 
 
 def rows(
-    broker: Mapping[str, Any], led_per_second: float | None, now: datetime
+    broker: Mapping[str, Any], led_by: Mapping[int, float | None], now: datetime
 ) -> list[tuple[str, str]]:
     """Return what a card says of a row of ``broker_status``: labels and values.
 
     Args:
         broker: The row.
-        led_per_second: Messages a second that arrive in the partitions that it leads.
+        led_by: Messages a second that arrive in what each broker leads; empty: not shown.
         now: The present.
     """
     is_missing = broker["is_alive"] is False
     replicas = exact(broker["replicas"])
     free = broker["disk_free_bytes"]
+    # A broker that leads nothing is not among them.
+    led = led_by.get(broker["broker_id"], 0.0 if broker["leaders"] == 0 else None)
     return [
         ("leads", _partitions(broker["leaders"])),
-        *([("messages in", f"{rate(led_per_second)}, led")] if led_per_second is not None else []),
+        # The same lines on all cards: what is below them stands at one height.
+        *([("messages in", "unknown" if led is None else f"{rate(led)}, led")] if led_by else []),
         ("replicas", f"{replicas}, out of reach" if is_missing else replicas),
         ("logs", size(broker["log_bytes"]) + (f", {size(free)} free" if free is not None else "")),
         ("address", f"{broker['host'] or 'host unknown'}:{broker['port'] or '?'}"),

@@ -53,13 +53,13 @@ with components.guarded():
                             if row["is_controller"]:
                                 components.badge(view_model.CONTROLLER)
                             components.badge(view_model.badge_style(row))
-                    st.html(card.html(card.rows(row, led_by.get(row["broker_id"]), view.now)))
+                    st.html(card.html(card.rows(row, led_by, view.now)))
                     if (full := card.disk_full(row)) is not None:
                         st.progress(full, text=f":small[disk {share(full)} full]")
                     if row["is_alive"] is False:
                         if row["missing_since"] is not None:
                             since = clock(row["missing_since"], view.zone, now=view.now)
-                            st.markdown(f"since **{since}**")
+                            st.caption(f"missing since {since}")
                     elif row["unknown_reason"]:
                         st.caption(f":violet[{escape(row['unknown_reason'])}]")
         if brokers.height > 24:
@@ -158,31 +158,33 @@ BADGE_STYLES = list(topic_list.REPLICATION.values())
 def show_topics(partitions: pl.DataFrame, topics: pl.DataFrame) -> None:
     """List topics with partitions at risk, the worst first."""
     rows = view_model.by_topic(partitions, topics)
-    if said := view_model.alike(rows):
-        st.markdown(escape(said))
-    tables.show(
-        rows,
-        {
-            "topic": Column("topic", width=230, opens=(routes.TOPIC, "topic")),
-            "label": Column("state", "status", badge_styles=BADGE_STYLES, width=135),
-            "partitions": Column("partitions", "count", width=80),
-            "of": Column("of", "count", width=50, help="Partitions of the topic."),
-            "lacking": Column(
-                "not in sync", width=130, help="Brokers that lack among in-sync replicas."
-            ),
-            "one_more": Column(
-                "one more loss",
-                width=390,
-                help="Partitions left without a leader, and those that refuse producers with "
-                "acks=all: of each as many as the failure of one more broker can cause.",
-            ),
-        },
-        view=view,
-        key="brokers-topics",
-        alt="Topics with partitions that are not in sync, the worst first",
-        noun="rows, one for each topic and state",
-        rows_shown=20,
-    )
+    said = view_model.alike(rows)
+    with st.expander(escape(said)) if said else st.container():
+        tables.show(
+            rows,
+            {
+                "topic": Column("topic", width=230, opens=(routes.TOPIC, "topic")),
+                "label": Column("state", "status", badge_styles=BADGE_STYLES, width=135),
+                "partitions_of": Column(
+                    "partitions", width=90, help="Of those that the topic has."
+                ),
+                "lacking": Column(
+                    "not in sync on", width=130, help="Brokers that lack among in-sync replicas."
+                ),
+                "one_more": Column(
+                    "one more loss",
+                    width=390,
+                    help="Partitions left without a leader, and those that refuse producers with "
+                    "acks=all: of each as many as the failure of one more broker can cause.",
+                ),
+            },
+            view=view,
+            key="brokers-topics",
+            alt="Topics with partitions that are not in sync, the worst first",
+            noun="rows, one for each topic and state",
+            rows_shown=20,
+            in_file={"partitions": Column("at risk", "count"), "of": Column("of", "count")},
+        )
 
 
 def show_partitions(partitions: pl.DataFrame) -> None:

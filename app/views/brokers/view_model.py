@@ -157,7 +157,8 @@ def by_topic(partitions: pl.DataFrame, topics: pl.DataFrame) -> pl.DataFrame:
         topics: Rows of ``topic_status``.
 
     Returns:
-        ``topic`` and ``label``; how many ``partitions`` are so ``of`` how many; the brokers that
+        ``topic`` and ``label``; how many ``partitions`` are so ``of`` how many, and both as text
+        in ``partitions_of``; the brokers that
         are ``lacking`` among their in-sync replicas; what the loss of ``one_more`` broker would
         do at most. Texts are null where nothing of it is known.
     """
@@ -199,7 +200,13 @@ def by_topic(partitions: pl.DataFrame, topics: pl.DataFrame) -> pl.DataFrame:
     ]
     schema = {"lacking": pl.String, "one_more": pl.String}
     return joined.select(
-        "topic", pl.concat_list("label").alias("label"), "partitions", "of"
+        "topic",
+        pl.concat_list("label").alias("label"),
+        "partitions",
+        "of",
+        pl.format(
+            "{} of {}", "partitions", pl.col("of").cast(pl.String).fill_null("unknown")
+        ).alias("partitions_of"),
     ).hstack(pl.DataFrame(texts, schema=schema, orient="row"))
 
 
@@ -220,7 +227,7 @@ def alike(rows: pl.DataFrame) -> str:
     elif one_more == _STOPS_NOTHING:
         parts.append("one more loss stops nothing more")
     partitions = count(int(rows["partitions"].sum()), "partition")
-    return f"All {count(rows.height, 'topic')} below, {partitions}: {'; '.join(parts)}."
+    return f"All {count(rows.height, 'topic')}, {partitions}: {'; '.join(parts)}."
 
 
 def _brokers(ids: list[int], is_partly: bool) -> str | None:

@@ -154,8 +154,10 @@ elif collections is not None:
                 "How long sections take", unit="seconds", log_key="health-log"
             ) as log,
         ):
+            took = view_model.durations(ranged)
+            cut, peak = (None, None) if log else view_model.cap(took, view.zone, view.now)
             durations = series_chart(
-                view_model.durations(ranged),
+                took,
                 by="section",
                 value="duration_seconds",
                 axis=axis,
@@ -169,10 +171,13 @@ elif collections is not None:
                 height=high,
             )
             high = plot_height(durations)
+            if cut is not None:
+                durations.update_yaxes(range=[0, cut])
             components.chart(
                 durations,
                 key="health-durations",
                 alt="Duration of each section's collection over time",
+                note=escape(peak) if peak else None,
             )
         with (
             left,

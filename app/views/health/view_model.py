@@ -15,6 +15,8 @@ from app.style.format import UNKNOWN, age, clock, count, duration, exact, listin
 from app.style.theme import Badge, BadgeStyle
 from lake.schemas.tables import LOG_DIRECTORIES
 
+_USUAL_SEEN = 5.0
+"""An axis of durations that is cut shows so many times what 99 of 100 take at most."""
 BADGE_STYLES: dict[str, BadgeStyle] = {
     "failed": BadgeStyle(
         word="failed",
@@ -338,6 +340,28 @@ def durations(collections: pl.DataFrame) -> pl.DataFrame:
         pl.col("observed_at").alias(TIME), "section", "duration_seconds"
     )
     return _downsampled(rows, "duration_seconds", ("section",))
+
+
+def cap(rows: pl.DataFrame, zone: tzinfo, now: datetime) -> tuple[float | None, str | None]:
+    """Return where the axis of durations ends for one peak to flatten nothing, and that peak.
+
+    Args:
+        rows: Rows of ``durations``.
+        zone: The viewer's zone.
+        now: The present.
+
+    Returns:
+        The axis' end, and a sentence about what is above it; None where all is drawn.
+    """
+    usual = rows["duration_seconds"].quantile(0.99)
+    if usual is None:
+        return None, None
+    longest = rows.sort("duration_seconds", TIME).row(-1, named=True)
+    peak, end = longest["duration_seconds"], _USUAL_SEEN * usual
+    if peak <= end or end <= 0:
+        return None, None
+    at = clock(longest[TIME], zone, now=now)
+    return end, f"Not drawn whole: {longest['section']} took {duration(peak)} at {at}."
 
 
 def _downsampled(

@@ -108,3 +108,19 @@ def test_short_bars_are_wide_enough_to_be_seen_and_lie_above_long_ones() -> None
     ]
     assert [one.showlegend for one in bars] == [True, True, False, True], "each name once"
     assert bars[2].customdata[0] == f"{at:%H:%M:%S} to {at + second:%H:%M:%S}", "as long as it was"
+
+
+def test_a_number_and_its_unit_stay_on_one_line_of_a_name() -> None:
+    what = "warehouse_sink.dlq keeps dead letters for 1 d only"
+    rows = pl.DataFrame({"what": [what], "severity": ["info"]}).with_columns(
+        pl.lit(AXIS.start).alias("from"), pl.lit(AXIS.end).alias("to")
+    )
+    texts = [
+        timeline_chart(rows, axis=replace(AXIS, pixels=pixels), palette=LIGHT)
+        .layout.annotations[0]
+        .text
+        for pixels in range(300, 700, 20)
+    ]
+    assert any("<br>" in text for text in texts)
+    assert all("1\u00a0d" in text or "…" in text for text in texts)
+    assert not any("1<br>d" in text or text.endswith("1…") for text in texts)

@@ -15,6 +15,7 @@ from tests.unit.app.views.made_rows import START as NOW
 
 def test_a_card_is_a_list_of_labels_and_values_that_is_no_markup_of_others() -> None:
     row = dict.fromkeys(BROKER_STATUS.polars_schema) | {
+        "broker_id": 1,
         "leaders": 1,
         "rack": "<b>",
         "version": "4.3",
@@ -22,7 +23,7 @@ def test_a_card_is_a_list_of_labels_and_values_that_is_no_markup_of_others() -> 
         "log_bytes": 1024,
         "disk_free_bytes": 2048,
     }
-    rows = card.rows(row, 234.0, NOW)
+    rows = card.rows(row, {1: 234.0}, NOW)
     assert rows == [
         ("leads", "1 partition"),
         ("messages in", "234/s, led"),

@@ -205,6 +205,7 @@ def test_partitions_at_risk_are_one_row_a_topic_and_kind_of_trouble() -> None:
         ("odd", ["? unknown"], 1, None),
     ]
     assert [row["lacking"] for row in found[:2]] == ["2", "2, 4"]
+    assert [row["partitions_of"] for row in found[1:]] == ["2 of 12", "1 of 50", "1 of unknown"]
     assert by_topic() == []
 
 
@@ -283,7 +284,7 @@ def test_what_is_alike_is_said_once_and_internal_topics_come_last() -> None:
         *("orders", "clicks", "connect-status", "__consumer_offsets")
     ]
     assert brokers_view_model.alike(found) == (
-        "All 4 topics below, 8 partitions: under-replicated; not in sync on 2; "
+        "All 4 topics, 8 partitions: under-replicated; not in sync on 2; "
         "one more loss refuses acks=all on partitions of each."
     )
     differs = partitions_at_risk(*given[:-1], {**given[-1], "replicas": [1, 3, 4]})
@@ -305,10 +306,12 @@ def test_a_missing_broker_follows_nothing() -> None:
     frame = pl.DataFrame(given, schema=BROKER_STATUS.polars_schema)
     found = brokers_view_model.with_names(frame)
     assert found["followers"].to_list() == [40, 0, 40]
-    cards = [dict(card.rows(row, None, at(0))) for row in found.iter_rows(named=True)]
+    cards = [dict(card.rows(row, {}, at(0))) for row in found.iter_rows(named=True)]
     assert [one["leads"] for one in cards] == ["30 partitions", "0 partitions", "30 partitions"]
     assert [one["replicas"] for one in cards] == ["70", "70, out of reach", "70"]
-    assert "messages in" not in cards[0], "unknown is not zero"
+    assert "messages in" not in cards[0], "of no broker is it known"
+    cards = [dict(card.rows(row, {1: 7.0}, at(0))) for row in found.iter_rows(named=True)]
+    assert [one["messages in"] for one in cards] == ["7/s, led", "0/s, led", "unknown"]
 
 
 def test_who_can_lead_a_partition_without_a_leader_is_named() -> None:

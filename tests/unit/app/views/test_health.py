@@ -306,3 +306,16 @@ def test_the_state_of_tables_of_an_empty_lake(tmp_path: Path) -> None:
     assert found["table"].to_list()[0] == "groups"
     assert found["state"].to_list()[0] == "broken"
     assert found["error"].to_list()[0]
+
+
+def test_one_peak_does_not_flatten_how_long_sections_take() -> None:
+    usual = [section("groups", second=number, duration_seconds=0.1) for number in range(200)]
+    steady = view_model.durations(rows(COLLECTIONS, *usual))
+    assert view_model.cap(steady, UTC, at(300)) == (None, None)
+    first = section("topics", second=0, duration_seconds=3.6)
+    found = view_model.durations(rows(COLLECTIONS, *usual, first))
+    assert view_model.cap(found, UTC, at(300)) == (
+        0.5,
+        "Not drawn whole: topics took 3.6 s at 12:00.".replace("12:00", f"{START:%H:%M}"),
+    )
+    assert view_model.cap(found.clear(), UTC, at(300)) == (None, None)
