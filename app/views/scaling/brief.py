@@ -106,9 +106,14 @@ def why(advice: Recommendation, present: Figures | None = None) -> str:
         one.name: advice_cards.written(one) for one in advice.evidence if one.value is not None
     }
     lines = _BY_KIND.get(advice.kind, ())
-    if advice.kind is AdviceKind.ADD_CONSUMERS:
-        lines = (*_BY_LIMIT.get(advice.limiting_factor, ()), *lines)
     values = {one.name: one.value for one in advice.evidence}
+    if advice.kind is AdviceKind.ADD_CONSUMERS:
+        by_limit = _BY_LIMIT.get(advice.limiting_factor, ())
+        # Between two waves what a forecast is about is not to be seen in what is measured.
+        busiest = _number(values.get("busiest consumer"))
+        allowed = _number(values.get("allowed for it"))
+        denies = busiest is None or allowed is None or busiest <= allowed
+        lines = (*(one for one in by_limit if not (denies and "allowed" in one)), *lines)
     said = next((line for line in lines if _tells(line, known.keys(), values)), None)
     text = (
         _cut(advice.reason.partition(". ")[0].rstrip("."))

@@ -288,6 +288,11 @@ def told(kind: AdviceKind, limit: str | None = None, **figures: float | str) -> 
             id="by what limits it",
         ),
         pytest.param(
+            told(AdviceKind.ADD_CONSUMERS, "forecast", busiest_consumer=26.0, allowed_for_it=53.0),
+            "More arrives than is consumed",
+            id="what is measured now denies it",
+        ),
+        pytest.param(
             told(AdviceKind.ADD_CONSUMERS, "steady", arrival=90.0, consumption=80.0),
             "90/s arrive, 80/s consumed",
             id="without a capacity",
