@@ -47,6 +47,7 @@ def of_incident(
     began = clock(began_at, zone, now=now, to_seconds=True)
     came_back = count(len(incident.earlier), "time")
     worst = worst_time(incident).worst
+    most = amount(CHECKS[cause.check], worst.value) if worst else ""
     return [
         Fact(
             label="Began",
@@ -58,9 +59,8 @@ def of_incident(
         _lasted(incident, now, written),
         Fact(
             label="At its worst",
-            value=(worst and amount(CHECKS[cause.check], worst.value))
-            or SEVERITY_BADGE_STYLES[cause.severity].word,
-            note=cause.rule if worst is None else f"at {written(moment(worst.at))}",
+            value=most or SEVERITY_BADGE_STYLES[cause.severity].word,
+            note=f"at {written(moment(worst.at))}" if worst and most else cause.rule,
         ),
         Fact(
             label="Looked after by",
