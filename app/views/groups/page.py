@@ -15,7 +15,7 @@ from app.ui.group_badges import BADGE_STYLES
 from lake.schemas.current import GROUP_PARTITION_STATUS, GROUP_STATUS
 
 SHOWN = 200
-ADVICE, KNOWN, TREND = 136, 66, 160
+ADVICE, KNOWN, TREND = 134, 66, 160
 """Pixels of columns whose widths do not go by what is in them, nor does that of reasons, which have
 the rest: columns stand still from one refresh to the next."""
 
