@@ -13,7 +13,7 @@ from app.style.charts.marks import STRIP_PIXELS, put_marks
 from app.style.format import unbroken
 from app.style.theme import URGENT, WATCH, Palette
 
-_ROW_PIXELS = (22, 30, 42)
+_ROW_PIXELS = (22, 30, 50)
 """How high a row is, by how many lines its name takes."""
 _NAME_FONT = 11
 _NAME_PART = 0.42
