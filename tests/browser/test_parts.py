@@ -115,7 +115,7 @@ def test_what_to_act_on_has_its_step_in_two_lines_and_all_of_it_when_opened(
     watched: Watched,
 ) -> None:
     watched.page.set_viewport_size({"width": 1440, "height": 900})
-    watched.go("/?paused=true")
+    watched.go("/alerts?paused=true")
     rows = watched.page.locator("ul.items").first.locator("li.item:has(> .red)")
     rows.nth(4).wait_for()
     for row in rows.all():
@@ -138,10 +138,27 @@ def test_what_to_act_on_has_its_step_in_two_lines_and_all_of_it_when_opened(
     watched.check()
 
 
+def test_more_than_five_urgent_rows_of_overview_have_a_line_each_until_they_are_opened(
+    watched: Watched,
+) -> None:
+    watched.page.set_viewport_size({"width": 1440, "height": 900})
+    watched.go("/?paused=true")
+    rows = watched.page.locator("ul.items").first.locator("li.item:has(> .red)")
+    rows.nth(5).wait_for()
+    for row in rows.all():
+        height, line = row.evaluate(
+            "row => [row.clientHeight, parseFloat(getComputedStyle(row).lineHeight)]"
+        )
+        assert line <= height < 2 * line, row.inner_text()
+    rows.first.locator(".step").click()
+    rows.first.locator(".why").wait_for()
+    watched.check()
+
+
 def test_a_click_beside_the_links_of_a_row_opens_it_unless_it_selects_a_text(
     watched: Watched,
 ) -> None:
-    watched.go("/?paused=true")
+    watched.go("/alerts?paused=true")
     row = watched.page.locator("ul.items").first.locator("li.item").first
     row.locator(".why").click()
     row.locator("> .more").wait_for()
