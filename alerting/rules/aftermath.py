@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from alerting.rules.lifecycle import Alert, Alerts, State, goes_on
@@ -12,7 +13,24 @@ OUTAGE_SECONDS = 300.0
 """A group that gets into trouble this soon after brokers did is taken for their symptom."""
 
 
-def after_return(finding: Finding, alerts: Alerts, now: float) -> Finding:
+def back_of_late(alerts: Alerts, now: float) -> list[tuple[float, Alert]]:
+    """Return the brokers that were missing and are back, for no longer than ``OUTAGE_SECONDS``.
+
+    Returns:
+        Since when each is back, and its alert.
+    """
+    return [
+        (at, one)
+        for one in alerts.values()
+        if one.check == "broker_missing"
+        and (at := _returned_at(one)) is not None
+        and now < at + OUTAGE_SECONDS
+    ]
+
+
+def after_return(
+    finding: Finding, alert: Alert | None, back: Sequence[tuple[float, Alert]], now: float
+) -> Finding:
     """Return a finding that waits if it is of a group that stalled as a broker came back.
 
     Its leaders and the coordinators of groups move then. What goes on for ``OUTAGE_SECONDS`` after
@@ -20,34 +38,32 @@ def after_return(finding: Finding, alerts: Alerts, now: float) -> Finding:
 
     Args:
         finding: What is found.
-        alerts: The alerts so far.
+        alert: Its alert so far.
+        back: The brokers that came back, see ``back_of_late``.
         now: The present, in Unix seconds.
     """
     seen = finding.observation
-    alert = alerts.get(finding.fingerprint)
     if seen.check != "stalled" or seen.stands or seen.since is None:
         return finding
-    is_known = alert is not None and goes_on(alert, now)
-    if is_known and alert is not None and alert.state is State.FIRING:
+    known = alert if alert is not None and goes_on(alert, now) else None
+    if known is not None and known.state is State.FIRING:
         return finding
-    back = [
+    since = seen.since
+    explain = [
         (at, one)
-        for one in alerts.values()
-        if one.check == "broker_missing"
-        and one.labels["cluster"] == seen.labels["cluster"]
-        and (at := _returned_at(one)) is not None
-        and one.began_at <= seen.since <= at + OUTAGE_SECONDS
-        and now < at + OUTAGE_SECONDS
+        for at, one in back
+        if one.labels["cluster"] == seen.labels["cluster"]
+        and one.began_at <= since <= at + OUTAGE_SECONDS
     ]
-    if not back:
+    if not explain:
         return finding
-    at, broker = max(back, key=lambda one: one[0])
-    started_at = alert.started_at if is_known and alert is not None else now
+    at, broker = max(explain, key=lambda one: one[0])
+    started_at = now if known is None else known.started_at
     waits = max(finding.rule.for_seconds, at + OUTAGE_SECONDS - started_at)
     name = broker.labels["broker"]
     began = (
-        f"It began {duration(seen.since - at)} after broker {name} came back"
-        if seen.since > at
+        f"It began {duration(since - at)} after broker {name} came back"
+        if since > at
         else f"It began while broker {name} was missing"
     )
     return replace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from alerting.rules.aftermath import OUTAGE_SECONDS, after_return
+from alerting.rules.aftermath import OUTAGE_SECONDS, after_return, back_of_late
 from alerting.rules.lifecycle import Alert, Alerts, State, advance, goes_on
 from alerting.rules.model import AlertSeverity, Evaluation, Finding
 
@@ -51,7 +51,11 @@ def advance_with_causes(alerts: Alerts, evaluation: Evaluation, now: float) -> d
     """
     firing = {key for key, alert in alerts.items() if alert.state is State.FIRING}
     standing = [one for one in evaluation.standing if one.fingerprint in firing]
-    findings = [after_return(one, alerts, now) for one in (*evaluation.findings, *standing)]
+    back = back_of_late(alerts, now)
+    findings = [
+        after_return(one, alerts.get(one.fingerprint), back, now)
+        for one in (*evaluation.findings, *standing)
+    ]
     found = replace(evaluation, findings=tuple(findings))
     dated = [_dated(one, alerts.get(one.fingerprint), now) for one in found.findings]
     fired = {

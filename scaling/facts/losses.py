@@ -19,13 +19,13 @@ def losses(facts: GroupFacts) -> list[tuple[PartitionStatus, int | None]]:
         if (found := overtaken(one.samples)) is not None
     }
     parts = [part.status for part in facts.partitions if part.status.subscribed]
-    lost = [
-        (part, number)
-        for part in parts
-        for measured in (part.numbers.lost_messages,)
-        for number in (seen.get((part.topic, part.partition)) if measured is None else measured,)
-        if number or part.status is Status.LOSING_DATA
-    ]
+    lost: list[tuple[PartitionStatus, int | None]] = []
+    for part in parts:
+        number = part.numbers.lost_messages
+        if number is None:
+            number = seen.get((part.topic, part.partition))
+        if number or part.status is Status.LOSING_DATA:
+            lost.append((part, number))
     if not lost and facts.status.status is Status.LOSING_DATA:
         return [(part, None) for part in parts]
     return lost
