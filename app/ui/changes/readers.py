@@ -20,29 +20,27 @@ def of_readers(alerts: Iterable[Alert], groups: Collection[str]) -> list[Event]:
         alerts: Those of the chosen time that fired.
         groups: The groups.
     """
-    stops = [one for one in alerts if one.check in _STOPPED and one.labels.get("group") in groups]
+    stops = _stops(alerts, groups)
     returns = [
-        Event(
-            at=datetime.fromtimestamp(at, UTC),
-            sort=Sort.ALERTS,
-            what=f"{one.labels['group']} reads again",
-        )
-        for one in stops
-        if (at := mended_at(one)) is not None
+        Event(at=datetime.fromtimestamp(at, UTC), sort=Sort.ALERTS, what=f"{group} reads again")
+        for at, group in _returns(stops)
     ]
     return sorted([*of_alerts(stops, ""), *returns], key=lambda one: one.at)
 
 
 def last_return(alerts: Iterable[Alert], groups: Collection[str]) -> tuple[str, datetime] | None:
     """Return which of some groups read again last, and since when; None: none had stopped."""
-    found = [
-        (at, one.labels["group"])
-        for one in alerts
-        if one.check in _STOPPED
-        and one.labels.get("group") in groups
-        and (at := mended_at(one)) is not None
-    ]
+    found = _returns(_stops(alerts, groups))
     if not found:
         return None
     at, group = max(found)
     return group, datetime.fromtimestamp(at, UTC)
+
+
+def _stops(alerts: Iterable[Alert], groups: Collection[str]) -> list[Alert]:
+    return [one for one in alerts if one.check in _STOPPED and one.labels.get("group") in groups]
+
+
+def _returns(stops: Iterable[Alert]) -> list[tuple[float, str]]:
+    """Return when groups that had stopped read again, and which."""
+    return [(at, one.labels["group"]) for one in stops if (at := mended_at(one)) is not None]
